@@ -86,6 +86,13 @@ def due_plan(base_path: str, service: str, hoodie_conf: Mapping[str, str], lake:
     return result.to_dict()
 
 
+def conf_of(hudi_conn_id: str | None, own: Mapping[str, str]) -> dict[str, str]:
+    """The ``hoodie.*`` values of a task over those of its connection, whose secrets no log shows from now on."""
+    found = {**(HudiHook(hudi_conn_id).hoodie_conf if hudi_conn_id else {}), **own}
+    mask(found)
+    return found
+
+
 class HudiHook(BaseHook):
     """Settings of a connection of type ``hudi``, all in its extra: ``base_path``, ``spark_conn_id``, ``hoodie_conf``,
     ``storage_conn_id``, ``storage_options``.

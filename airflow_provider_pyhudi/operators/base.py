@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _ATTRIBUTES = {"dry_run": "job_dry_run"}
 """Options whose attribute of an operator has another name, because Airflow's own operators use it."""
+_WAITS = ("spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion")
+"""Without which spark-submit ends before its driver."""
 
 
 class HudiJobOperator(BaseOperator):
@@ -178,10 +180,9 @@ class HudiJobOperator(BaseOperator):
                 self._hook.bring_code(_code_archive(folder))
             if self._killed:
                 raise AirflowException(f"{options.job} was killed before it began")
-            file = ResultFile(location=str(options.result_file), access=self._access)
-            told = file.failure_from_now() if self._hook.driver_is_remote else lambda: None
-            self._hook.submit(application, told=told)
-            result = file.read()
+            left = ResultFile(location=str(options.result_file), access=self._access).from_now()
+            self._hook.submit(application, told=left.failure if self._hook.driver_is_remote else lambda: None)
+            result = left.result()
         self._report(result, context)
         if run:
             run.hand_back(self, result)
@@ -298,6 +299,9 @@ class HudiJobOperator(BaseOperator):
             )
         if not self.result_file:
             raise AirflowFailException("deploy_mode cluster needs result_file: give a URL that both sides reach")
+        for key in _WAITS:
+            if str((self.conf or {}).get(key, "true")).lower() == "false":
+                raise AirflowFailException(f"{key}=false lets the task end before its job: leave it out")
 
     def _ships_code(self, hook: HudiSparkSubmitHook) -> bool:
         if self.ship_code is not None:

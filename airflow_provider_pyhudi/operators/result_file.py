@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -12,6 +11,9 @@ from airflow_provider_pyhudi.hooks.lake import StorageAccess
 from spark_jobs.options import JobResult, OptionsError
 from spark_jobs.options.failed_file import FailedFile
 
+Version = tuple[str, int]
+"""Its etag, which a store of objects makes of the content alone, and its time."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ResultFile:
@@ -20,34 +22,66 @@ class ResultFile:
     location: str
     access: StorageAccess
 
-    def read(self) -> JobResult:
-        """The result of a job that ended well.
+    def from_now(self) -> Left:
+        """What the job leaves that begins now; what stands there already is an earlier one's."""
+        return Left(
+            file=self,
+            result_before=self.version(self.location),
+            failure_before=self.version(FailedFile.beside(self.location)),
+        )
 
-        :raises AirflowException: there is none.
+    def version(self, location: str) -> Version | None:
+        """None where nothing is, or where it can't be seen: why, the reader of the result will say."""
+        from spark_jobs.core.errors import HudiError
+
+        with suppress(HudiError):
+            place = self.access.lake().place(location)
+            status = place.storage.stat(place.path)
+            return None if status is None else (status.etag, status.modified_ms)
+        return None
+
+    def read(self, location: str) -> str:
+        """
+        :raises HudiError: nothing can be read there.
+        """
+        place = self.access.lake().place(location)
+        return place.storage.read(place.path).decode(errors="replace")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Left:
+    """What one job left at a result file."""
+
+    file: ResultFile
+    result_before: Version | None
+    failure_before: Version | None
+
+    def result(self) -> JobResult:
+        """Of a job that ended well.
+
+        :raises AirflowException: there is none, or it is an earlier job's.
         """
         from spark_jobs.core.errors import HudiError
 
+        location = self.file.location
+        if self.result_before is not None and self.file.version(location) == self.result_before:
+            raise AirflowException(
+                f"spark-submit ended well, and the result in {location} is that of an earlier run: let it wait for "
+                "the job"
+            )
         try:
-            place = self.access.lake().place(self.location)
-            return JobResult.from_json(place.storage.read(place.path).decode())
+            return JobResult.from_json(self.file.read(location))
         except (HudiError, OptionsError) as error:
             raise AirflowException(f"the job ended well but left no result: {error}") from None
 
-    def failure_from_now(self) -> Callable[[], FailedFile | None]:
-        """What gives, once it is called, why the job failed that begins now; None where it did not say so here."""
+    def failure(self) -> FailedFile | None:
+        """Why it failed; None where it did not say so here."""
         from spark_jobs.core.errors import HudiError
 
-        try:
-            place = self.access.lake().place(FailedFile.beside(self.location))
-            earlier = place.storage.stat(place.path)
-        except HudiError:
-            return lambda: None  # and why, the reader of the result will say
-
-        def failure() -> FailedFile | None:
-            with suppress(HudiError, OptionsError):
-                found = place.storage.load(place.path)
-                if found is not None and (earlier is None or found.status.etag != earlier.etag):
-                    return FailedFile.from_json(found.data.decode(errors="replace"))
+        location = FailedFile.beside(self.file.location)
+        found = self.file.version(location)
+        if found is None or found == self.failure_before:
             return None
-
-        return failure
+        with suppress(HudiError, OptionsError):
+            return FailedFile.from_json(self.file.read(location))
+        return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import Context, PokeReturnValue
 
-from airflow_provider_pyhudi.hooks.hudi import HudiHook, due_plan
+from airflow_provider_pyhudi.hooks.hudi import conf_of, due_plan
 from airflow_provider_pyhudi.sensors.base import HudiTableSensor
 from airflow_provider_pyhudi.triggers.table_service import HudiTableServiceTrigger
 
@@ -42,14 +42,15 @@ class HudiTableServiceSensor(HudiTableSensor):
         self.hoodie_conf = hoodie_conf
 
     def poke(self, context: Context) -> PokeReturnValue:
-        plan = due_plan(self.path, self.service, self._conf, self.access.lake())
+        conf = conf_of(self.hudi_conn_id, self._own_conf)
+        plan = due_plan(self.path, self.service, conf, self.access.lake())
         return PokeReturnValue(plan is not None, plan)
 
     def trigger(self) -> HudiTableServiceTrigger:
         return HudiTableServiceTrigger(
             base_path=self.path,
             service=self.service,
-            hoodie_conf=self._conf,
+            hoodie_conf=self._own_conf,
             hudi_conn_id=self.hudi_conn_id,
             storage_conn_id=self.storage_conn_id,
             poke_interval=self.poke_interval,
@@ -59,6 +60,5 @@ class HudiTableServiceSensor(HudiTableSensor):
         return event
 
     @property
-    def _conf(self) -> dict[str, str]:
-        of_connection = HudiHook(self.hudi_conn_id).hoodie_conf if self.hudi_conn_id else {}
-        return {**of_connection, **{key: str(value) for key, value in (self.hoodie_conf or {}).items()}}
+    def _own_conf(self) -> dict[str, str]:
+        return {key: str(value) for key, value in (self.hoodie_conf or {}).items()}

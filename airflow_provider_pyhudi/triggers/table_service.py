@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from airflow_provider_pyhudi.hooks.hudi import due_plan
+from airflow_provider_pyhudi.hooks.hudi import conf_of, due_plan
 from airflow_provider_pyhudi.triggers.base import TableTrigger
 
 
 class HudiTableServiceTrigger(TableTrigger):
-    """Fires when a dry run of ``service`` has a plan; the event is that plan's result, or ``{"error": "..."}``."""
+    """Fires when a dry run of ``service`` has a plan; the event is that plan's result, or ``{"error": "..."}``.
+
+    :param hoodie_conf: of the task; that of the connection is asked for here, as it may have secrets.
+    """
 
     arguments: ClassVar[tuple[str, ...]] = ("base_path", "service", "hoodie_conf")
 
@@ -28,4 +31,5 @@ class HudiTableServiceTrigger(TableTrigger):
         self.hoodie_conf = hoodie_conf
 
     def look(self) -> dict[str, Any] | None:
-        return due_plan(self.base_path, self.service, self.hoodie_conf or {}, self.access.lake())
+        conf = conf_of(self.hudi_conn_id, self.hoodie_conf or {})
+        return due_plan(self.base_path, self.service, conf, self.access.lake())

@@ -65,6 +65,10 @@ class StorageError(HudiError):
     exit_code = 5
 
 
+class AccessDeniedError(StorageError):
+    """A path that these credentials, or this user, have no right to."""
+
+
 class AlreadyExistsError(StorageError):
     """Create-if-absent found that the path is there."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from stat import S_ISREG
 
-from spark_jobs.core.errors import HudiError
+from spark_jobs.core.errors import AccessDeniedError, HudiError
 from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.storage import LocalStorage
@@ -72,9 +73,11 @@ class OutputFile:
             raise OptionsError(f"{self._given} is no regular file: give the path of a file, or of none yet")
 
     def _refuse_table(self, base_path: str, lake: Lake) -> None:
-        """Neither the job's own table, nor any other that a folder above holds."""
+        """Neither the job's own table, nor any other that a folder above holds, as far up as one may look."""
         tables = [base_path] if base_path and _is_below(self.storage, self.path, base_path, lake) else []
-        tables += [folder for folder in _folders_above(self.path) if _holds_table(self.storage, folder)]
+        with suppress(AccessDeniedError):
+            for folder in _folders_above(self.path):
+                tables += [folder] if _holds_table(self.storage, folder) else []
         if tables:
             table = tables[0].removesuffix(f"/{META_FOLDER}")
             raise OptionsError(f"{self._given} lies inside the table {table}: give a path outside of it")

@@ -90,6 +90,26 @@ def test_without_it_the_error_says_what_executors_lack(on_cluster: dict[str, Any
 
 
 @pytest.mark.parametrize(
+    "key", ["spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion"]
+)
+def test_a_submission_that_does_not_wait_is_refused(
+    key: str, airflow_database: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", '{"conn_type": "spark", "host": "yarn"}')
+    operator = HudiCompactionOperator(
+        task_id="c",
+        base_path="/lake/t",
+        spark_conn_id="cluster",
+        deploy_mode="cluster",
+        result_file="/lake/r.json",
+        conf={key: "false"},
+        spark_binary="/no/spark-submit",
+    )
+    with pytest.raises(AirflowFailException, match=f"{key}=false lets the task end before its job: leave it out"):
+        execute(operator)
+
+
+@pytest.mark.parametrize(
     ("master", "said"),
     [
         (

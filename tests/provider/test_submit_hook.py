@@ -17,6 +17,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow_provider_pyhudi.hooks.lake import StorageAccess
 from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
 from airflow_provider_pyhudi.operators.result_file import ResultFile
+from spark_jobs.options import JobResult, JobState
 from spark_jobs.options.failed_file import FailedFile
 
 pytestmark = pytest.mark.provider
@@ -120,14 +121,32 @@ def test_of_a_driver_on_a_node_a_file_says_why_it_failed(
     failed = FailedFile.beside(file.location)
     body = "import sys; sys.exit(1)"
     Path(failed).write_text(FailedFile(message="of a run before", exit_code=3).to_json())
+    before = file.from_now()
     with pytest.raises(AirflowException, match="Cannot execute"):
-        _hook(conn_id="yarn", spark_binary=_submit(tmp_path, body)).submit("job.py", told=file.failure_from_now())
+        _hook(conn_id="yarn", spark_binary=_submit(tmp_path, body)).submit("job.py", told=before.failure)
     said = FailedFile(message="it is so", exit_code=code).to_json()
     body = f"import sys; open({failed!r}, 'w').write({said!r}); sys.exit(1)"
-    with pytest.raises(kind) as caught:
-        _hook(conn_id="yarn", spark_binary=_submit(tmp_path, body)).submit("job.py", told=file.failure_from_now())
-    assert type(caught.value) is kind
-    assert str(caught.value) == f"ingest failed with exit code {code}: it is so"
+    for _ in range(2):  # the same failure twice
+        now = file.from_now()
+        with pytest.raises(kind) as caught:
+            _hook(conn_id="yarn", spark_binary=_submit(tmp_path, body)).submit("job.py", told=now.failure)
+        assert type(caught.value) is kind
+        assert str(caught.value) == f"ingest failed with exit code {code}: it is so"
+
+
+def test_the_result_of_an_earlier_run_is_none(tmp_path: Path) -> None:
+    file = ResultFile(location=str(tmp_path / "r.json"), access=StorageAccess())
+    with pytest.raises(AirflowException, match="left no result"):
+        file.from_now().result()
+    text = JobResult(action="commit", state=JobState.COMPLETED, instant="1").to_json()
+    now = file.from_now()
+    (tmp_path / "r.json").write_text(text)
+    assert now.result().instant == "1"
+    later = file.from_now()
+    with pytest.raises(AirflowException, match=r"the result in .*r\.json is that of an earlier run"):
+        later.result()
+    os.utime(tmp_path / "r.json", (1, 1))  # the same text, written again
+    assert later.result().instant == "1"
 
 
 @pytest.mark.parametrize(("given", "expected"), [({}, "1"), ({"spark.yarn.maxAppAttempts": "3"}, "3")])

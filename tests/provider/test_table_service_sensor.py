@@ -1,6 +1,7 @@
 """The sensor plans services on real tables and changes nothing."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,21 @@ def test_clean_waits_for_old_slices(table: Path) -> None:
     due = _sensor(table, service="clean").poke({})  # type: ignore[arg-type]
     assert due.is_done
     assert due.xcom_value["action"] == "clean"
+
+
+def test_what_only_the_connection_has_is_not_handed_to_the_triggerer(
+    table: Path, airflow_database: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conf = {"hoodie.compact.inline.max.delta.commits": "2", "hoodie.datasource.hive_sync.password": "s3cr3t-of-hive"}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps({"conn_type": "hudi", "extra": {"hoodie_conf": conf}}))
+    sensor = _sensor(table, hudi_conn_id="lake", hoodie_conf={"hoodie.cleaner.commits.retained": 1})
+    assert sensor.poke({}).is_done  # type: ignore[arg-type]
+    _, given = sensor.trigger().serialize()
+    assert given["hoodie_conf"] == {"hoodie.cleaner.commits.retained": "1"}
+    assert "s3cr3t" not in repr(given)
+    found = HudiTableServiceTrigger(**given).look()
+    assert found is not None
+    assert found["files_in"] == 4
 
 
 def test_a_deferred_wait_ends_when_the_service_is_due(table: Path) -> None:

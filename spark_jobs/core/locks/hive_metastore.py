@@ -28,6 +28,14 @@ from spark_jobs.core.locks.owner import this_process
 
 T = TypeVar("T")
 _ANSWER_MS = 60_000
+_AT_ONCE_S = 5.0
+_ANSWERS = (
+    hive.NoSuchLockException,
+    hive.NoSuchTxnException,
+    hive.TxnAbortedException,
+    hive.TxnOpenException,
+    hive.ConfigValSecurityException,
+)
 _TIMEOUT = "hive.txn.timeout"
 _DEFAULT_TIMEOUT_MS = 300_000
 _UNITS_MS = {"": 1000, "us": 0.001, "ms": 1, "s": 1000, "sec": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000}
@@ -44,9 +52,11 @@ class MetastoreConnection:
         :raises LockNotAcquiredError: no server answers.
         """
         self._settings = settings
+        self._clock = clock
         self._one_at_a_time = threading.Lock()
         self._holder = ""
         self._client, self._transport = self._opened()
+        self._is_open, self._is_over = True, False
         self._lasts_ms = self._timeout_ms()
 
     @property
@@ -67,7 +77,7 @@ class MetastoreConnection:
             hostname=socket.gethostname(),
             agentInfo=f"{this_process()} {token}",
         )
-        found = self._ask(lambda: self._client.lock(request))
+        found = self._ask(lambda client: client.lock(request))
         if found.state == hive.LockState.ACQUIRED:
             return str(found.lockid)
         self.give_back(str(found.lockid))
@@ -75,19 +85,19 @@ class MetastoreConnection:
 
     def lasts_ms(self, handle: str) -> float:
         try:
-            found = self._ask(lambda: self._client.check_lock(hive.CheckLockRequest(lockid=int(handle))))
+            found = self._again(lambda client: client.check_lock(hive.CheckLockRequest(lockid=int(handle))))
         except (hive.NoSuchLockException, hive.NoSuchTxnException, hive.TxnAbortedException):
             return 0
         return self._lasts_ms if found.state == hive.LockState.ACQUIRED else 0
 
     def give_back(self, handle: str) -> None:
         with suppress(hive.NoSuchLockException, hive.TxnOpenException):
-            self._ask(lambda: self._client.unlock(hive.UnlockRequest(lockid=int(handle))))
+            self._again(lambda client: client.unlock(hive.UnlockRequest(lockid=int(handle))))
 
     def holder(self) -> str:
         try:
             request = hive.ShowLocksRequest(dbname=self._settings.database.lower())
-            for one in self._ask(lambda: self._client.show_locks(request)).locks or ():
+            for one in self._ask(lambda client: client.show_locks(request)).locks or ():
                 if one.tablename == self._settings.table.lower() and one.state == hive.LockState.ACQUIRED:
                     return f"{one.user} on {one.hostname} ({one.agentInfo})"
         except (LockNotAcquiredError, TException):
@@ -95,6 +105,11 @@ class MetastoreConnection:
         return "another writer"
 
     def close(self) -> None:
+        self._is_over = True
+        self._drop()
+
+    def _drop(self) -> None:
+        self._is_open = False
         with suppress(Exception):
             self._transport.close()
 
@@ -115,27 +130,39 @@ class MetastoreConnection:
 
     def _timeout_ms(self) -> float:
         with suppress(hive.ConfigValSecurityException):
-            text = self._ask(lambda: self._client.get_config_value(_TIMEOUT, "300s"))
+            text = self._ask(lambda client: client.get_config_value(_TIMEOUT, "300s"))
             return time_ms(text) or _DEFAULT_TIMEOUT_MS
         return _DEFAULT_TIMEOUT_MS
 
-    def _ask(self, call: Callable[[], T]) -> T:
+    def _again(self, call: Callable[[Any], T]) -> T:
+        """What may be asked twice: a connection that was cut says nothing of the lock, and another one is as good.
+
+        :raises LockNotAcquiredError: as :meth:`_ask`, for the second time; or for the first, after a wait.
+        """
+        begun = self._clock.monotonic()
+        try:
+            return self._ask(call)
+        except LockNotAcquiredError:
+            if self._clock.monotonic() - begun > _AT_ONCE_S:
+                raise
+        return self._ask(call)
+
+    def _ask(self, call: Callable[[Any], T]) -> T:
         """
         :raises LockNotAcquiredError: the server does not answer, or keeps no locks.
         """
-        try:
-            with self._one_at_a_time:
-                return call()
-        except (
-            hive.NoSuchLockException,
-            hive.NoSuchTxnException,
-            hive.TxnAbortedException,
-            hive.TxnOpenException,
-            hive.ConfigValSecurityException,
-        ):
-            raise
-        except (TException, OSError) as error:
-            raise self._silent(" ".join(str(error).split()) or type(error).__name__) from error
+        with self._one_at_a_time:
+            try:
+                if not self._is_open and not self._is_over:
+                    self._client, self._transport = self._opened()
+                    self._is_open = True
+                return call(self._client)
+            except _ANSWERS:
+                raise
+            except (TException, OSError) as error:
+                # nobody compares numbers of answers: one that comes late would be taken for that of the next question
+                self._drop()
+                raise self._silent(" ".join(str(error).split()) or type(error).__name__) from error
 
     def _silent(self, said: str) -> LockNotAcquiredError:
         return LockNotAcquiredError(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from spark_jobs.core.errors import StorageError
+from spark_jobs.core.errors import AccessDeniedError, StorageError
 
 FAILURES: Final = (OSError, RuntimeError)
 """What hdfs-native raises: of Python's own kinds of ``OSError`` some, for all else a ``RuntimeError``."""
@@ -47,7 +47,8 @@ def one_line(path: str, verb: str) -> Iterator[None]:
         yield
     except FAILURES as error:
         todo = _MISSING if isinstance(error, FileNotFoundError) else _ADVICE.get(_kind(error), "")
-        raise StorageError(f"{path} can't be {verb} ({reason_of(error)})", todo=todo, path=path) from error
+        kind = AccessDeniedError if is_denied(error) else StorageError
+        raise kind(f"{path} can't be {verb} ({reason_of(error)})", todo=todo, path=path) from error
     except UnicodeError as error:
         raise StorageError(
             f"{path!r} can't be {verb} (it has characters that no path has)", todo="check the path", path=path

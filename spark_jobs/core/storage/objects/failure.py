@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from obstore import exceptions
 
-from spark_jobs.core.errors import StorageError
+from spark_jobs.core.errors import AccessDeniedError, StorageError
 
 MISSING = (exceptions.NotFoundError, FileNotFoundError)
 """By either obstore says that there is no such object, or bucket."""
@@ -39,7 +39,7 @@ def one_line(path: str, verb: str) -> Iterator[None]:
         yield
     except (exceptions.BaseError, OSError) as error:
         kind = _kind_of(error)
-        raise StorageError(
+        raise (AccessDeniedError if kind is exceptions.PermissionDeniedError else StorageError)(
             f"{path} can't be {verb} ({_REASONS.get(kind) or reason_of(error)}{_said_by_provider(error)})",
             todo=_ADVICE.get(kind, ""),
             path=path,

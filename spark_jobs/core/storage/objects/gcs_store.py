@@ -10,6 +10,7 @@ from obstore.store import GCSStore, ObjectStore
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.storage.objects.endpoints import allow_http, refuse_no_url
+from spark_jobs.core.storage.objects.gcs_names import GCS
 
 if TYPE_CHECKING:
     from obstore.store import GCSCredential, RetryConfig
@@ -42,6 +43,8 @@ def new_gcs_store(url: str, service: dict[str, str], client: dict[str, Any], ret
         refuse_no_url(endpoint, url)
         allow_http(client, endpoint)
         service["base_url"] = endpoint.rstrip("/")
+    if any(service.get(name) for name in GCS.credentials):
+        service.setdefault("skip_signature", "false")  # whatever the environment says
     token = _given_token(service)
     return GCSStore(
         url.partition("://")[2],

@@ -5,7 +5,7 @@ boto3's, which renews what ends; all else is obstore's.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC
 from importlib import import_module
 from importlib.util import find_spec
@@ -24,6 +24,9 @@ _BEFORE_FILES: Final = (
     *("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
 )
 """Variables that say who asks."""
+_IDENTITIES: Final = (
+    *("web_identity_token_file", "container_credentials_relative_uri", "container_credentials_full_uri"),
+)
 _FILES: Final = {"AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials", "AWS_CONFIG_FILE": "~/.aws/config"}
 _PROFILE: Final = "AWS_PROFILE"
 _YES: Final = ("1", "true", "on", "yes", "y")
@@ -40,6 +43,7 @@ def credentials_of(url: str, service: dict[str, str]) -> Credentials | None:
     profile = service.pop("profile", "")
     if service.get("skip_signature", "").lower() in _YES:
         return None
+    _refuse_two(url, service)
     external = service.get("external_id")
     by_token = service.get("web_identity_token_file") or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE")
     if service.get("role_arn") and not (by_token and key is None and not profile and not external):
@@ -51,6 +55,17 @@ def credentials_of(url: str, service: dict[str, str]) -> Credentials | None:
         given = key
         return lambda: given
     return _of_profile(service, profile)
+
+
+def _refuse_two(url: str, service: Mapping[str, str]) -> None:
+    """
+    :raises ConfigError: obstore would take a key of the environment in the place of the identity that is given.
+    """
+    given = next((name for name in _IDENTITIES if service.get(name)), None)
+    if given is not None and os.environ.get("AWS_ACCESS_KEY_ID"):
+        raise ConfigError(
+            f"the {given} of {url} is given, and the environment has AWS_ACCESS_KEY_ID, too", todo="give one of the two"
+        )
 
 
 def _key_of(url: str, service: dict[str, str]) -> S3Credential | None:

@@ -28,6 +28,8 @@ _CREDENTIALS: Final = frozenset(
     {
         *("access_key_id", "secret_access_key", "session_token", "skip_signature", "profile"),
         *("role_arn", "role_session_name", "external_id", "web_identity_token_file"),
+        *("container_credentials_relative_uri", "container_credentials_full_uri"),
+        "container_authorization_token_file",
     }
 )
 _OWN: Final = frozenset(
@@ -36,8 +38,6 @@ _OWN: Final = frozenset(
         *("region", "endpoint", "virtual_hosted_style_request", "request_payer", "server_side_encryption"),
         *("sse_kms_key_id", "sse_bucket_key_enabled", "sse_customer_key_base64"),
         *("imdsv1_fallback", "metadata_endpoint", "unsigned_payload", "checksum_algorithm"),
-        *("container_credentials_relative_uri", "container_credentials_full_uri"),
-        "container_authorization_token_file",
     }
 )
 _SYNONYMS: Final[Mapping[str, str]] = {
@@ -83,8 +83,9 @@ _REGION: Final = re.compile(r"\bs3[.-](?:dualstack\.)?([a-z]{2}(?:-[a-z]+)+-\d)\
 
 def _is_hadoops(key: str) -> bool:
     """For all buckets or for one."""
-    name = _HADOOP + key.removeprefix(_OF_BUCKETS).partition(".")[2] if key.startswith(_OF_BUCKETS) else key
-    return name.startswith(_HADOOP) and name.removeprefix(_HADOOP) in _IN_HADOOP
+    if key.startswith(_OF_BUCKETS):  # whose names may have dots
+        return any(key.endswith(f".{name}") for name in _IN_HADOOP)
+    return key.startswith(_HADOOP) and key.removeprefix(_HADOOP) in _IN_HADOOP
 
 
 def _completed(given: Mapping[str, str]) -> dict[str, str]:
@@ -98,7 +99,10 @@ def _of_hadoop(given: Mapping[str, str], bucket: str, others: Mapping[str, str])
     del others
     of_bucket = f"{_OF_BUCKETS}{bucket}."
     values = {key.removeprefix(_HADOOP): value for key, value in given.items() if not key.startswith(_OF_BUCKETS)}
-    values |= {key.removeprefix(of_bucket): value for key, value in given.items() if key.startswith(of_bucket)}
+    own = {key.removeprefix(of_bucket): value for key, value in given.items() if key.startswith(of_bucket)}
+    if own.get("access.key") and own.get("secret.key"):
+        values.pop("session.token", None)  # of another key
+    values |= own
     found = {name: values[key] for key, name in _PLAIN_IN_HADOOP.items() if values.get(key)}
     if endpoint := values.get("endpoint"):
         scheme = "http" if values.get("connection.ssl.enabled", "").lower() == "false" else "https"

@@ -11,6 +11,7 @@ from obstore.store import ObjectStore, S3Store
 
 from spark_jobs.core.storage.objects.endpoints import allow_http, refuse_no_url
 from spark_jobs.core.storage.objects.s3_credentials import credentials_of
+from spark_jobs.core.storage.objects.s3_names import S3
 
 if TYPE_CHECKING:
     from obstore.store import RetryConfig
@@ -30,7 +31,10 @@ def new_s3_store(url: str, service: dict[str, str], client: dict[str, Any], retr
         refuse_no_url(endpoint, url)
         allow_http(client, endpoint)
         service["endpoint"] = _host_of_bucket(endpoint, bucket, service)
+    is_given = any(service.get(name) for name in S3.credentials)
     credentials = credentials_of(url, service)
+    if is_given or credentials is not None:
+        service.setdefault("skip_signature", "false")  # whatever the environment says
     return S3Store(
         bucket,
         config=service,  # type: ignore[arg-type]

@@ -41,10 +41,9 @@ class SeenTimes:
         later = None if known is None else known.later(clock)
         if later is not None:
             return later
-        now, monotonic = clock.now().timestamp(), clock.monotonic()
         found = look()
-        if found is not None:
-            self._seen[key] = _Seen(found, now, monotonic)
+        if found is not None:  # seen in the end of the look: ages come out too small rather than too large
+            self._seen[key] = _Seen(found, clock.now().timestamp(), clock.monotonic())
         return found
 
     def clear(self) -> None:

@@ -14,7 +14,7 @@ from obstore import exceptions
 from obstore.store import ObjectStore
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock, drawn
-from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError, WriteConflictError
+from spark_jobs.core.errors import AccessDeniedError, AlreadyExistsError, EtagMismatchError, WriteConflictError
 from spark_jobs.core.storage.objects.again import again, pages
 from spark_jobs.core.storage.objects.differences import etag_of, mode_over, remove_folders
 from spark_jobs.core.storage.objects.failure import MISSING, one_line
@@ -272,10 +272,8 @@ class ObjectStorage:
             self.replace(path, b"")
             status = self.stat(path)
             self.discard([path])
-        except StorageError as error:
-            if isinstance(error.__cause__, exceptions.PermissionDeniedError):
-                return None
-            raise
+        except AccessDeniedError:
+            return None
         return None if status is None else status.modified_ms
 
     def _put(self, path: str, data: bytes, mode: PutMode, *, changes: bool = True) -> bool:

@@ -175,7 +175,9 @@ def metastore(monkeypatch: pytest.MonkeyPatch) -> Metastore:
 
     server = Metastore([])
     transport = SimpleNamespace(close=lambda: None)
-    monkeypatch.setattr(MetastoreConnection, "_opened", lambda self: (server, transport))
+    monkeypatch.setattr(
+        MetastoreConnection, "_opened", lambda self: (server, transport)
+    )  # the wire: test_metastore_wire
     return server
 
 

@@ -157,6 +157,15 @@ def test_a_key_is_not_used_with_the_token_of_another() -> None:
     assert S3.resolve([own, of_spark], "s3://lake").service["session_token"] == "T"
 
 
+def test_hadoops_of_a_bucket_whose_name_has_dots() -> None:
+    of_all = {"fs.s3a.access.key": "A", "fs.s3a.secret.key": "S", "fs.s3a.session.token": "T"}
+    of_bucket = {"fs.s3a.bucket.my.lake.access.key": "B", "fs.s3a.bucket.my.lake.secret.key": "R"}
+    assert all(S3.knows(one) for one in of_bucket)
+    found = S3.resolve([{**of_all, **of_bucket}], "s3a://my.lake").service
+    assert found == {"access_key_id": "B", "secret_access_key": "R"}  # the token is of the other key
+    assert S3.resolve([{**of_all, **of_bucket}], "s3a://lake").service["access_key_id"] == "A"
+
+
 def test_a_role_is_not_assumed_by_the_key_of_another() -> None:
     below = {"aws_role_arn": "arn:r", "aws_external_id": "x", "aws_region": "y"}
     own = {"aws_access_key_id": "B", "aws_secret_access_key": "R"}

@@ -36,6 +36,19 @@ def test_a_clock_that_was_set_is_not_followed(hours: int) -> None:
     assert times.of("a", clock, lambda: 7) == 7
 
 
+def test_a_look_that_takes_long_makes_nothing_older() -> None:
+    """The store dates an object when it has all of it."""
+    times, clock = SeenTimes(), HandClock()
+
+    def look() -> int:
+        clock.sleep(45)
+        return 1_045_000
+
+    times.of("a", clock, look)
+    clock.sleep(1)
+    assert times.of("a", clock, look) == 1_046_000
+
+
 def test_a_time_that_is_not_seen_is_looked_for_again() -> None:
     times, clock = SeenTimes(), HandClock()
     assert times.of("a", clock, lambda: None) is None

@@ -11,6 +11,7 @@ from obstore.store import AzureStore, S3Store
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.lake import LAKE
 from spark_jobs.core.storage.objects.azure_store import new_azure_store
+from spark_jobs.core.storage.objects.gcs_store import new_gcs_store
 from spark_jobs.core.storage.objects.s3_store import new_s3_store
 from spark_jobs.core.storage.objects.schemes import SCHEMES
 
@@ -61,6 +62,31 @@ def test_half_a_key_is_not_made_whole_by_the_environment(
     place = LAKE.reached_by(given).place("s3://lake/trips")
     with pytest.raises(ConfigError, match=f"the key of s3://lake is given without its {missing}: give aws_{missing}"):
         place.storage.list(place.path)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"aws_role_arn": "arn:r", "aws_web_identity_token_file": "/t"},
+        {"aws_container_credentials_full_uri": "http://127.0.0.1:9/c"},
+    ],
+)
+def test_a_key_of_the_environment_is_not_taken_for_an_identity_that_is_given(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "another's")
+    place = LAKE.reached_by({"endpoint": GIVEN["endpoint"], **given}).place("s3://lake/trips")
+    with pytest.raises(ConfigError, match="is given, and the environment has AWS_ACCESS_KEY_ID, too"):
+        place.storage.list(place.path)
+
+
+def test_who_gives_a_key_or_a_token_is_not_anonymous_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
+    monkeypatch.setenv("GOOGLE_SKIP_SIGNATURE", "true")
+    made = new_s3_store("s3://lake", dict(GIVEN), {}, {})
+    assert made.config.get("skip_signature") == "false"
+    token = new_gcs_store("gs://lake", {"bearer_token": "T"}, {}, {})
+    assert token.config.get("skip_signature") == "false"
 
 
 @pytest.mark.parametrize("given", [{"aws_role_arn": "arn:r"}, {"aws_profile": "lake"}])
