@@ -107,18 +107,20 @@ def test_a_version_that_another_replaces_just_before_is_not_replaced(
     assert storage.read(path) == b"another's"
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "POST"])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "deletion"])
 @pytest.mark.parametrize("what", ["lose", "refuse", "slow down", "reset"])
 def test_what_is_asked_or_deleted_is_asked_again(
-    storage: ObjectStorage, proxy: Losing, path: str, method: str, what: str
+    server: Server, storage: ObjectStorage, proxy: Losing, path: str, method: str, what: str
 ) -> None:
     storage.create(path, b"0123456789")
-    _, proxy.fault = first(method, what)  # type: ignore[assignment]
+    deletion = {"s3": "POST", "azure": "POST"}.get(server.kind, "DELETE")
+    done, proxy.fault = first(deletion if method == "deletion" else method, what)  # type: ignore[assignment]
     assert storage.read(path, 2, 3) == b"234"
     assert storage.stat(path) is not None
     assert [one.path for one in storage.list(path.rpartition("/")[0])] == [path]
     assert storage.delete(path)
     assert storage.stat(path) is None
+    assert done, proxy.seen
 
 
 def nth(number: int, what: str, *more: str) -> Callable[[str, int], str]:

@@ -15,6 +15,10 @@ BATCHED = "TIMELINE_SERVER_BASED"
 """Content of the type file."""
 
 
+NEVER_COMPLETED = "never-completed"
+"""An empty file among markers: a person says that the write was not completed, whose markers are gone."""
+
+
 def marker_folder(base_path: str, instant: str) -> str:
     return f"{base_path}/{MARKER_FOLDER}/{instant}"
 
@@ -44,8 +48,14 @@ def marker_path(base_path: str, instant: str, marker: Marker) -> str:
 
 
 def has_markers(storage: Storage, base_path: str, instant: str) -> bool:
-    """Whether the folder of an instant's markers is there, empty or not."""
-    return storage.has_folder(marker_folder(base_path, instant))
+    """Whether the folder of an instant's markers is there, empty or not. Where there are no folders, whether there are
+    markers: objects that Hadoop's connectors leave for folders are none, and can't be removed by all clients.
+    """
+    folder = marker_folder(base_path, instant)
+    if storage.capabilities.guarded:
+        return storage.has_folder(folder)
+    names = (name for name, _ in _marker_names(storage, folder))
+    return any(name in (TYPE_FILE, NEVER_COMPLETED) or parse_marker(name) is not None for name in names)
 
 
 def read_markers(storage: Storage, base_path: str, instant: str) -> list[Marker] | None:
@@ -55,7 +65,7 @@ def read_markers(storage: Storage, base_path: str, instant: str) -> list[Marker]
     :raises OutsideTableError: a marker that leads out of the table.
     """
     names = [*_marker_names(storage, marker_folder(base_path, instant))]
-    if not names and not has_markers(storage, base_path, instant):
+    if not any(parse_marker(name) for name, _ in names) and not has_markers(storage, base_path, instant):
         return None
     markers: dict[Marker, None] = {}
     for name, where in names:

@@ -115,9 +115,11 @@ class DynamoItems:
     def _status(self) -> str:
         """Empty where there is no table."""
         try:
-            found = self._ask(lambda: self._client.describe_table(TableName=self._settings.table))
+            found = self._client.describe_table(TableName=self._settings.table)
         except self._client.exceptions.ResourceNotFoundException:
             return ""
+        except self._errors as error:
+            raise self._refused(error) from error
         return str(found["Table"]["TableStatus"])
 
     def _make_table(self) -> None:
@@ -151,7 +153,7 @@ class DynamoItems:
         known = self._client.exceptions
         try:
             return call()
-        except (known.ConditionalCheckFailedException, known.ResourceNotFoundException, known.ResourceInUseException):
+        except (known.ConditionalCheckFailedException, known.ResourceInUseException):
             raise
         except self._errors as error:
             raise self._refused(error) from error

@@ -11,7 +11,13 @@ from types import MappingProxyType
 
 from spark_jobs.core.errors import RESTORE_FILE, AlreadyExistsError, CorruptTableError
 from spark_jobs.core.files.log_writer import command_block
-from spark_jobs.core.files.markers import create_marker, delete_markers, has_markers, read_markers
+from spark_jobs.core.files.markers import (
+    NEVER_COMPLETED,
+    create_marker,
+    delete_markers,
+    has_markers,
+    read_markers,
+)
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
 from spark_jobs.core.format.folders import MARKER_FOLDER, SOURCE_FOLDER
@@ -197,7 +203,7 @@ def requests_for_pending(
             f"instant {target.timestamp} looks pending, has files ({join(found[0].partition, name)}) and no markers: "
             "its completed file was lost",
             todo=f"restore that from a copy of the table; or, where it was never completed, make an empty file "
-            f"{MARKER_FOLDER}/{target.timestamp}/never-completed",
+            f"{MARKER_FOLDER}/{target.timestamp}/{NEVER_COMPLETED}",
             instant=target.timestamp,
         )
     return found

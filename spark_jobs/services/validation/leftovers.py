@@ -12,6 +12,7 @@ from spark_jobs.core.config.table_config import BACKUP
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_reader import read_blocks
+from spark_jobs.core.files.markers import has_markers
 from spark_jobs.core.files.partition_metafile import METAFILES
 from spark_jobs.core.format.file_names import LogFileName
 from spark_jobs.core.format.folders import HEARTBEAT_FOLDER, MARKER_FOLDER, METADATA_FOLDER, SOURCE_FOLDER
@@ -255,6 +256,8 @@ def _debris(evidence: Evidence) -> Iterator[Finding]:
                 continue
             if read_pulse(table.storage, table.base_path, time, settings, table.clock).alive:
                 continue
+            if what == "markers" and not has_markers(table.storage, table.base_path, time):
+                continue  # what a connector of Hadoop's left for a folder
             yield warning(
                 7,
                 f"{folder}/{status.name}",

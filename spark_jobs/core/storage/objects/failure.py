@@ -27,6 +27,10 @@ _CODE = re.compile(r"<Code>([A-Za-z0-9]+)</Code>")
 _STATUS = re.compile(r"status(?: code)?:? (\d{3}[A-Za-z ]*)")
 _BY_PROVIDER = re.compile(r"External AWS credential provider: (.+)")
 _LONGEST = 160
+_EMPTY_PART = re.compile(r'invalid path: .*?Path "([^"]+)" contained empty path segment')
+_OF_A_MACHINE = ("/latest/api/token", "/latest/meta-data/", "/metadata/identity/", "/computeMetadata/")
+"""Where obstore looks for an identity when it was given none."""
+_NO_CREDENTIALS = "give them by options or the environment; a role or profile of AWS needs pip install 'pyhudi[aws]'"
 
 
 @contextmanager
@@ -39,6 +43,18 @@ def one_line(path: str, verb: str) -> Iterator[None]:
         yield
     except (exceptions.BaseError, OSError) as error:
         kind = _kind_of(error)
+        if (stray := _EMPTY_PART.search(str(error))) is not None:
+            raise StorageError(
+                f"{path} can't be {verb} (the key {stray[1]} below it has an empty part)",
+                todo="move or delete that object, which is none of a table",
+                path=path,
+            ) from error
+        if any(sign in str(error) for sign in _OF_A_MACHINE):
+            raise StorageError(
+                f"{path} can't be {verb} (no credentials were given, and this machine has none)",
+                todo=_NO_CREDENTIALS,
+                path=path,
+            ) from error
         raise (AccessDeniedError if kind is exceptions.PermissionDeniedError else StorageError)(
             f"{path} can't be {verb} ({_REASONS.get(kind) or reason_of(error)}{_said_by_provider(error)})",
             todo=_ADVICE.get(kind, ""),

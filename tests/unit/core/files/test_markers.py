@@ -9,7 +9,14 @@ import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError, OutsideTableError, StorageError
 from spark_jobs.core.files.marker_batches import MarkerBatches, MarkerRequest
-from spark_jobs.core.files.markers import create_marker, delete_markers, marker_folder, read_markers, reconcile_markers
+from spark_jobs.core.files.markers import (
+    create_marker,
+    delete_markers,
+    has_markers,
+    marker_folder,
+    read_markers,
+    reconcile_markers,
+)
 from spark_jobs.core.files.names import Marker, MarkerType, parse_marker
 from tests.support.folder import Folder, file_at
 from tests.support.through import Through
@@ -45,6 +52,16 @@ def test_no_folder_is_not_the_same_as_no_markers(root: Folder) -> None:
     assert read_markers(root.storage, str(root), T) == ([] if root.has_folders else None)  # a store has no empty folder
     put(root, MARKERS_type="")
     assert read_markers(root.storage, str(root), T) == []
+
+
+def test_what_a_connector_left_for_a_folder_is_no_marker(root: Folder) -> None:
+    if root.has_folders:
+        pytest.skip("where there are folders, none stands for one")
+    put(root, a="")
+    assert not has_markers(root.storage, str(root), T)
+    assert read_markers(root.storage, str(root), T) is None
+    create_marker(root.storage, str(root), T, "a", "f_0-1-1_1.parquet", MarkerType.CREATE)
+    assert has_markers(root.storage, str(root), T)
 
 
 def test_direct_markers(root: Folder) -> None:
