@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from spark_jobs.core.locks.protocol import Lease
 from spark_jobs.core.storage import Capabilities, Content, FileStatus, Storage
+from spark_jobs.core.storage.many import find_files
 from spark_jobs.core.storage.protocol import SMALL_FILE
 
 _AT_ONCE = 1000
@@ -85,8 +86,13 @@ class FencedStorage:
             return self.unfenced.delete(path)
 
     def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
-        with self._held():
-            return self.unfenced.delete_files(paths)
+        """What is there is looked for before the look at the lock, which has to be short before the deletion."""
+        if self.capabilities.guarded:
+            with self._held():
+                return self.unfenced.delete_files(paths)
+        there = find_files(self.unfenced, paths)
+        self.discard([path for path in paths if path in there])
+        return [path in there for path in paths]
 
     def discard(self, paths: Sequence[str]) -> None:
         with self._held():

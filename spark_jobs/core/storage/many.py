@@ -19,31 +19,36 @@ _FILES_OF_A_CALL = (4, 16)
 _FILES_TO_LIST_FOR = 4
 
 
-def find_files(storage: Storage, paths: Iterable[str]) -> dict[str, FileStatus]:
+def find_files(storage: Storage, paths: Iterable[str], *, clock: Clock = SYSTEM_CLOCK) -> dict[str, FileStatus]:
     """Which of some files are there, by their whole paths; a folder of several is listed, which is one call. Where a
     walk is a listing too, many files are found by that, as far as they lie close together.
     """
     asked = sorted(set(paths))
     if not storage.capabilities.ordered or len(asked) < SOUGHT_FROM:
-        return _each(storage, asked)
+        return _each(storage, asked, clock)
     walk = storage.walk(folder_around(asked), before(asked))
     found, passed = sought(asked, ((status.path, status) for status in walk))
-    return found | _each(storage, asked[passed:])
+    return found | _each(storage, asked[passed:], clock)
 
 
-def _each(storage: Storage, paths: Sequence[str]) -> dict[str, FileStatus]:
+def _each(storage: Storage, paths: Sequence[str], clock: Clock) -> dict[str, FileStatus]:
     wanted: dict[str, list[str]] = {}
     for path in paths:
         wanted.setdefault(path.rpartition("/")[0], []).append(path)
-    found: dict[str, FileStatus] = {}
-    for folder, of_folder in wanted.items():
+
+    def look(folder: str) -> list[FileStatus]:
+        of_folder = wanted[folder]
         if len(of_folder) < _FILES_TO_LIST_FOR:
-            statuses = [storage.stat(path) for path in of_folder]
-        else:
-            names = set(of_folder)
-            statuses = [status for status in storage.list(folder) if status.path in names]
-        found.update((status.path, status) for status in statuses if status is not None)
-    return found
+            return [status for path in of_folder if (status := storage.stat(path)) is not None]
+        names = set(of_folder)
+        return [status for status in storage.list(folder) if status.path in names]
+
+    folders, begun = list(wanted), clock.monotonic()
+    found = [look(folder) for folder in folders[:1]]  # which tells how long one takes
+    threads = _threads(len(folders) - 1, clock.monotonic() - begun)
+    with ThreadPoolExecutor(threads) as pool:
+        found += (pool.map if threads > 1 else map)(look, folders[1:])
+    return {status.path: status for some in found for status in some}
 
 
 def delete_files(
@@ -70,12 +75,17 @@ def delete_files(
     found = list(storage.delete_files(paths[:1]))  # which tells how long a file takes
     advance(len(found))
     each, left = clock.monotonic() - begun, len(paths) - len(found)
-    threads = 1 + max(min(CALLS_AT_ONCE - 1, left - 1, int(left * each / _SECONDS_OF_A_THREAD)), 0)
+    threads = _threads(left, each)
     with ThreadPoolExecutor(threads) as pool:
         for were_there in (pool.map if threads > 1 else map)(storage.delete_files, _calls(paths[1:], threads, each)):
             found += were_there
             advance(len(were_there))
     return found
+
+
+def _threads(left: int, each: float) -> int:
+    """For so many calls of so many seconds: one, where more would wait for each other."""
+    return 1 + max(min(CALLS_AT_ONCE - 1, left - 1, int(left * each / _SECONDS_OF_A_THREAD)), 0)
 
 
 def _calls(paths: Sequence[str], threads: int, seconds_of_a_file: float) -> list[Sequence[str]]:

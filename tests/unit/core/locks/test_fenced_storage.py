@@ -5,17 +5,21 @@ from __future__ import annotations
 import inspect
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import LockNotAcquiredError, WriteConflictError
+from spark_jobs.core.locks.fenced_storage import FencedStorage
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.storage.guard import GUARD_SUFFIX
 from tests.support.folder import Folder
+from tests.support.through import Through
 from tests.unit.core.locks.other_owners import elsewhere, make_older
 
 pytestmark = pytest.mark.unit
@@ -174,3 +178,56 @@ def test_a_guard_that_went_with_its_table_guards_nothing(on_disk: Folder) -> Non
     with on_disk.storage.while_alone(lock, "second"), pytest.raises(LockNotAcquiredError):
         with on_disk.storage.while_alone(lock, "third", wait_ms=0):
             pass
+
+
+@dataclass
+class Looked:
+    """A lease that notes when it is looked at."""
+
+    calls: list[str]
+    token: str = "token"
+
+    @contextmanager
+    def held(self, storage: Storage) -> Iterator[None]:
+        self.calls.append("lock")
+        yield
+
+
+class Noted(Through):
+    """Notes what is asked for and deleted."""
+
+    def __init__(self, inner: Storage, calls: list[str]) -> None:
+        super().__init__(inner)
+        self.calls = calls
+
+    def stat(self, path: str) -> FileStatus | None:
+        self.calls.append("look")
+        return self.inner.stat(path)
+
+    def list(self, path: str) -> list[FileStatus]:
+        self.calls.append("look")
+        return self.inner.list(path)
+
+    def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:
+        self.calls.append("look")
+        return self.inner.walk(path, after)
+
+    def discard(self, paths: Sequence[str]) -> None:
+        self.calls.append("delete")
+        self.inner.discard(paths)
+
+
+@pytest.mark.parametrize("count", [3, 300])
+def test_on_a_store_of_objects_deletions_come_right_after_the_look_at_the_lock(root: Folder, count: int) -> None:
+    """To see which files are there may take long; a lock that was lost meanwhile is seen."""
+    if root.has_folders:
+        pytest.skip("a change on a disk is made while nobody can take the lock")
+    paths = [str(root / f"p{number:03}" / "f") for number in range(count)]
+    for path in paths[::2]:
+        root.storage.create(path, b"1")
+    calls: list[str] = []
+    storage = FencedStorage(Noted(root.storage, calls), Looked(calls))
+    assert list(storage.delete_files(paths)) == [number % 2 == 0 for number in range(count)]
+    assert calls[-2:] == ["lock", "delete"]
+    assert set(calls[:-2]) == {"look"}
+    assert not any((root / f"p{number:03}" / "f").exists() for number in range(count))
