@@ -54,6 +54,8 @@ def credentials_of(url: str, service: dict[str, str]) -> Credentials | None:
     if key is not None:
         given = key
         return lambda: given
+    if any(service.get(name) for name in _IDENTITIES):
+        return None
     return _of_profile(service, profile)
 
 

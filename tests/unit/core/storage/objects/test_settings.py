@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from obstore.store import AzureStore, S3Store
@@ -12,6 +13,7 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.lake import LAKE
 from spark_jobs.core.storage.objects.azure_store import new_azure_store
 from spark_jobs.core.storage.objects.gcs_store import new_gcs_store
+from spark_jobs.core.storage.objects.s3_credentials import credentials_of
 from spark_jobs.core.storage.objects.s3_store import new_s3_store
 from spark_jobs.core.storage.objects.schemes import SCHEMES
 
@@ -78,6 +80,16 @@ def test_a_key_of_the_environment_is_not_taken_for_an_identity_that_is_given(
     place = LAKE.reached_by({"endpoint": GIVEN["endpoint"], **given}).place("s3://lake/trips")
     with pytest.raises(ConfigError, match="is given, and the environment has AWS_ACCESS_KEY_ID, too"):
         place.storage.list(place.path)
+
+
+def test_a_profile_is_not_taken_for_an_identity_that_is_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    files = tmp_path / "credentials"
+    files.write_text("[default]\naws_access_key_id = A\naws_secret_access_key = S\n")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(files))
+    monkeypatch.setattr("spark_jobs.core.storage.objects.s3_credentials.find_spec", lambda name: name)
+    assert credentials_of("s3://lake", {"container_credentials_full_uri": "http://127.0.0.1:9/c"}) is None
 
 
 def test_who_gives_a_key_or_a_token_is_not_anonymous_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
