@@ -54,7 +54,7 @@ SPARK: Mapping[str, Sequence[str]] = {
     "spark/write/test_bad_rows.py::test_an_empty_batch": (
         *(f"upsert-{COW}", f"delete-{MOR}", f"insert_overwrite-{COW}"),
     ),
-    "spark/write/test_bad_rows.py::test_null_and_empty_keys": (*("COW, read by tasks-upsert",),),
+    "spark/write/test_bad_rows.py::test_null_and_empty_keys": ("COW, read by tasks-upsert",),
     "spark/write/test_bad_rows.py::test_a_key_that_other_values_give_too": ("SparkJobs",),
     "spark/write/test_bad_rows.py::test_a_key_too_long_for_the_record_index": (),
     "spark/write/test_beside_clean.py::test_a_file_that_was_cleaned_before_it_was_read": (*(f"{MOR}-Jobs",),),

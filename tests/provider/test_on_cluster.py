@@ -89,22 +89,26 @@ def test_without_it_the_error_says_what_executors_lack(on_cluster: dict[str, Any
     assert local.rows_of(tmp_path / "t") == []
 
 
+def on_a_node(monkeypatch: pytest.MonkeyPatch, master: str, **given: Any) -> HudiCompactionOperator:
+    """Whose driver is to run on the cluster; it has no spark-submit."""
+    monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", f'{{"conn_type": "spark", "host": "{master}"}}')
+    return HudiCompactionOperator(
+        task_id="c",
+        base_path="/lake/t",
+        spark_conn_id="cluster",
+        deploy_mode="cluster",
+        spark_binary="/no/spark-submit",
+        **given,
+    )
+
+
 @pytest.mark.parametrize(
     "key", ["spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion"]
 )
 def test_a_submission_that_does_not_wait_is_refused(
     key: str, airflow_database: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", '{"conn_type": "spark", "host": "yarn"}')
-    operator = HudiCompactionOperator(
-        task_id="c",
-        base_path="/lake/t",
-        spark_conn_id="cluster",
-        deploy_mode="cluster",
-        result_file="/lake/r.json",
-        conf={key: "false"},
-        spark_binary="/no/spark-submit",
-    )
+    operator = on_a_node(monkeypatch, "yarn", result_file="/lake/r.json", conf={key: "false"})
     with pytest.raises(AirflowFailException, match=f"{key}=false lets the task end before its job: leave it out"):
         execute(operator)
 
@@ -123,14 +127,7 @@ def test_a_submission_that_does_not_wait_is_refused(
 def test_a_driver_that_the_cluster_does_not_run_is_refused(
     master: str, said: str, airflow_database: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", f'{{"conn_type": "spark", "host": "{master}"}}')
-    operator = HudiCompactionOperator(
-        task_id="c",
-        base_path="/lake/t",
-        spark_conn_id="cluster",
-        deploy_mode="cluster",
-        spark_binary="/no/spark-submit",
-    )
+    operator = on_a_node(monkeypatch, master)
     with pytest.raises(AirflowFailException) as caught:
         execute(operator)
     assert str(caught.value) == said

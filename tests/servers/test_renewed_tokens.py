@@ -124,8 +124,7 @@ def giver(
 
 def packages_of_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """boto3 is not installed where Airflow is (tests/support/dynamodb.py)."""
-    monkeypatch.syspath_prepend("")
-    sys.path.append(str(packages()))
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages())])
 
 
 def test_a_table_outlives_them(server: Server, proxy: Losing, giver: tuple[Giver, dict[str, str]]) -> None:

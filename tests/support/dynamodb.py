@@ -32,10 +32,15 @@ def endpoint() -> str:
     sys.path.append(str(packages()))
     os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(packages())])
     os.environ.update({"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "tests"})
-    return started("moto", lambda port: [environment("s3_env.py")["server"], "-p", str(port)])
+    return started("moto", lambda port: [_server(), "-p", str(port)])
 
 
 def packages() -> Path:
     """Those of the server, boto3 among them."""
-    (found,) = Path(environment("s3_env.py")["server"]).parents[1].glob("lib/python*/site-packages")
+    (found,) = Path(_server()).parents[1].glob("lib/python*/site-packages")
     return found
+
+
+@cache
+def _server() -> str:
+    return environment("s3_env.py")["server"]

@@ -39,10 +39,10 @@ class Through:
 class Careless(Through):
     """A server that does not know one of the conditions of a put, as some that speak S3 do.
 
-    :param unknown: ``If-None-Match`` or ``If-Match``; None for a server that knows both.
+    :param unknown: ``If-None-Match`` or ``If-Match``.
     """
 
-    def __init__(self, inner: Storage, unknown: str | None) -> None:
+    def __init__(self, inner: Storage, unknown: str) -> None:
         super().__init__(inner)
         self.unknown = unknown
 

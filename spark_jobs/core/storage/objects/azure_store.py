@@ -10,6 +10,7 @@ from obstore.store import AzureStore, ObjectStore
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.storage.objects.azure_names import AZURE, Container, account_at, of_environment
 from spark_jobs.core.storage.objects.endpoints import allow_http, refuse_no_url
+from spark_jobs.core.storage.objects.options import is_anonymous, says_yes
 
 if TYPE_CHECKING:
     from obstore.store import RetryConfig
@@ -29,7 +30,6 @@ _WAYS: Final[Mapping[str, str]] = {
 _OF_AN_APPLICATION: Final = ("client_id", "tenant_id")
 """Without which a client secret, or the token of a workload, is none."""
 _OF_THE_ACCOUNT: Final = ("account_key", "sas_key")
-_YES: Final = ("1", "true", "on", "yes", "y")
 
 
 def new_azure_store(url: str, service: dict[str, str], client: dict[str, Any], retries: RetryConfig) -> ObjectStore:
@@ -90,7 +90,7 @@ def _way(url: str, service: Mapping[str, str]) -> dict[str, str]:
     :raises ConfigError: a part of what is given is missing.
     """
     given = [name for name in AZURE.credentials if service.get(name)]
-    if not given or service.get("skip_signature", "").lower() in _YES:
+    if not given or is_anonymous(service):
         return {}
     name = next((one for one in _WAYS if one in given), "")
     if name in ("client_secret", "federated_token_file"):
@@ -105,4 +105,4 @@ def _way(url: str, service: Mapping[str, str]) -> dict[str, str]:
 
 
 def _uses_emulator(service: Mapping[str, str]) -> bool:
-    return (service.get("use_emulator") or of_environment("STORAGE_USE_EMULATOR")).lower() in _YES
+    return says_yes(service.get("use_emulator") or of_environment("STORAGE_USE_EMULATOR"))

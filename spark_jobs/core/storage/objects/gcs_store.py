@@ -43,8 +43,7 @@ def new_gcs_store(url: str, service: dict[str, str], client: dict[str, Any], ret
         refuse_no_url(endpoint, url)
         allow_http(client, endpoint)
         service["base_url"] = endpoint.rstrip("/")
-    if any(service.get(name) for name in GCS.credentials):
-        service.setdefault("skip_signature", "false")  # whatever the environment says
+    GCS.sign_if_given(service)
     token = _given_token(service)
     return GCSStore(
         url.partition("://")[2],

@@ -19,6 +19,9 @@ OF_THE_CLIENT: Final = frozenset(
 )
 """obstore's names of what all kinds of stores have: the settings of HTTP."""
 _SPARK: Final = "spark.hadoop."
+_ANONYMOUS: Final = "skip_signature"
+"""obstore's name, for all kinds of stores."""
+_YES: Final = ("1", "true", "on", "yes", "y")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,11 @@ class Names:
         """Whether it is a setting of this kind of store, by any of its names."""
         return self.name_of(key) is not None or self.is_hadoops(without_spark(key))
 
+    def sign_if_given(self, service: dict[str, str]) -> None:
+        """Where credentials are given, no variable of the environment makes requests anonymous."""
+        if any(service.get(name) for name in self.credentials):
+            service.setdefault(_ANONYMOUS, "false")
+
     def given(self, source: Mapping[str, str]) -> dict[str, str]:
         """The settings of one source by obstore's names, but for Hadoop's; empty values are none.
 
@@ -104,6 +112,16 @@ class Names:
             service={name: value for name, value in found.items() if name in self.own},
             client={name: value for name, value in found.items() if name in OF_THE_CLIENT},
         )
+
+
+def says_yes(text: str) -> bool:
+    """As obstore reads a text that is yes or no."""
+    return text.lower() in _YES
+
+
+def is_anonymous(service: Mapping[str, str]) -> bool:
+    """Whether its requests are not to be signed."""
+    return says_yes(service.get(_ANONYMOUS, ""))
 
 
 def without_spark(key: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.storage.objects.options import is_anonymous
 
 if TYPE_CHECKING:
     from obstore.store import S3Credential
@@ -25,11 +26,12 @@ _BEFORE_FILES: Final = (
 )
 """Variables that say who asks."""
 _IDENTITIES: Final = (
-    *("web_identity_token_file", "container_credentials_relative_uri", "container_credentials_full_uri"),
+    "web_identity_token_file",
+    "container_credentials_relative_uri",
+    "container_credentials_full_uri",
 )
 _FILES: Final = {"AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials", "AWS_CONFIG_FILE": "~/.aws/config"}
 _PROFILE: Final = "AWS_PROFILE"
-_YES: Final = ("1", "true", "on", "yes", "y")
 
 
 def credentials_of(url: str, service: dict[str, str]) -> Credentials | None:
@@ -41,7 +43,7 @@ def credentials_of(url: str, service: dict[str, str]) -> Credentials | None:
     """
     key = _key_of(url, service)
     profile = service.pop("profile", "")
-    if service.get("skip_signature", "").lower() in _YES:
+    if is_anonymous(service):
         return None
     _refuse_two(url, service)
     external = service.get("external_id")

@@ -31,10 +31,10 @@ def new_s3_store(url: str, service: dict[str, str], client: dict[str, Any], retr
         refuse_no_url(endpoint, url)
         allow_http(client, endpoint)
         service["endpoint"] = _host_of_bucket(endpoint, bucket, service)
-    is_given = any(service.get(name) for name in S3.credentials)
+    S3.sign_if_given(service)
     credentials = credentials_of(url, service)
-    if is_given or credentials is not None:
-        service.setdefault("skip_signature", "false")  # whatever the environment says
+    if credentials is not None:
+        service.setdefault("skip_signature", "false")  # of a profile that the environment names
     return S3Store(
         bucket,
         config=service,  # type: ignore[arg-type]
