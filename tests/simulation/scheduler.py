@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -114,8 +114,8 @@ class Scheduler:
             self._leave()
             self._is_over.wait()
 
-    def step(self, *, is_change: bool = False, is_aimed: bool = False) -> None:
-        """Let some milliseconds pass, and perhaps others go on first.
+    def step(self, call: str, path: str, *, is_change: bool = False, is_aimed: bool = False) -> None:
+        """Let some milliseconds pass before a call, and perhaps others go on first.
 
         :param is_aimed: others go on as likely as not.
         :raises Crash: the process is dead, or was killed meanwhile.
@@ -213,6 +213,12 @@ class Scheduler:
                 return self._chosen(own)
             self.now_ms = at
             ready = [one for one in self._tasks if one.ready_at <= at]
+        return self._next(ready, own, switch)
+
+    def _next(self, ready: Sequence[Task], own: Task | None, switch: float) -> Task:
+        """
+        :param switch: how likely it is that another goes on than ``own``, where that can.
+        """
         if own is None or own not in ready:
             return self.random.choice(ready)
         if self.random.random() >= switch:

@@ -24,7 +24,7 @@ _GUARD_WAIT_MS = 10_000
 _GUARD_PAUSE_SECONDS = 0.05
 _IN_PARTS = 0.3
 _JUMPS_MS = (-1_500_000, -60_000, -2_000, 0, 2_000, 60_000, 1_500_000)
-_CHANGES = frozenset({"create", "replace", "replace_if", "delete", "delete_if", "write", "open_output", "close"})
+CHANGES = frozenset({"create", "replace", "replace_if", "delete", "delete_if", "write", "open_output", "close"})
 _GUARDS = frozenset({"only_while", "while_alone"})
 _SHARED = frozenset({Place.TIMELINE, Place.LOCK, Place.HEARTBEAT})
 
@@ -42,7 +42,7 @@ class Step:
 
     @property
     def is_change(self) -> bool:
-        return self.call in _CHANGES
+        return self.call in CHANGES
 
     def __str__(self) -> str:
         what = f": {self.what}" if self.what else ""
@@ -71,7 +71,7 @@ class SimulatedStorage:
         self.guarded = guarded
         self.steps: list[Step] = []
         self.lost_power = False
-        self._observe = observe
+        self.observe = observe
         self._unforced, self._folders = Unforced(), Folders()
         self._inside: dict[str, list[tuple[Process | None, bool]]] = {}
         scheduler.on_death.append(self._let_out)
@@ -247,7 +247,7 @@ class SimulatedStorage:
                 self._unforced.force(path)
             elif self.guarded:
                 self._unforced.add(path, before)
-            self._observe(path, data, self.scheduler.process)
+            self.observe(path, data, self.scheduler.process)
             return found
 
         return self._call(call, path, observed)
@@ -268,10 +268,10 @@ class SimulatedStorage:
         self._unforced.lose(self.objects, self.scheduler.random, self._now)
 
     def _call(self, call: str, path: str, act: Callable[[], T]) -> T:
-        is_change = call in _CHANGES
+        is_change = call in CHANGES
         kind = "change" if is_change else "guard" if call in _GUARDS else "read"
         scheduler, place = self.scheduler, place_of(path)
-        scheduler.step(is_change=is_change, is_aimed=place is self.weather.aim)
+        scheduler.step(call, path, is_change=is_change, is_aimed=place is self.weather.aim)
         process = scheduler.process
         if process is None:
             return act()

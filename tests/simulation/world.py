@@ -69,6 +69,8 @@ class World:
     processes: SimulatedProcesses
     random: Random
     """Pauses between what a role does."""
+    tries: int = TRIES
+    """Of a task."""
     left: list[Write] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
@@ -76,15 +78,17 @@ class World:
     def lake(self) -> Lake:
         return Lake(storages={SCHEME: self.storage}, clock=self.clock)
 
-    def begin(self) -> None:
-        """All roles, each with a task of its own."""
+    def begin(self, *, within_ms: float = 1000) -> None:
+        """All roles, each with a task of its own, that begins by chance; writers in the first half."""
         for role, writes in self.plan.writers.items():
             for name in (role, second_try_of(role)) if role in self.plan.doubled else (role,):
                 self.scheduler.add(
-                    Task(name, None, partial(self._write_all, name, writes), self.random.uniform(0, 500))
+                    Task(name, None, partial(self._write_all, name, writes), self.random.uniform(0, within_ms / 2))
                 )
         for role, services in self.plan.services.items():
-            self.scheduler.add(Task(role, None, partial(self._serve, role, services), self.random.uniform(0, 1000)))
+            self.scheduler.add(
+                Task(role, None, partial(self._serve, role, services), self.random.uniform(0, within_ms))
+            )
 
     def add_end(self) -> None:
         self.scheduler.add(Task("end", None, self._end, self.scheduler.now_ms))
@@ -97,7 +101,7 @@ class World:
 
     def _write_all(self, role: str, writes: tuple[Write, ...]) -> None:
         for write in writes:
-            if not any(self._tried(role, write) for _ in range(TRIES)):
+            if not any(self._tried(role, write) for _ in range(self.tries)):
                 self.left.append(write)
             self.clock.sleep(self.random.choice(_PAUSES))
 

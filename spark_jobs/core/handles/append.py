@@ -101,7 +101,7 @@ def append_changes(
         try:
             context.require_marker(target.partition, name, MarkerType.APPEND)
         except BaseException:
-            context.storage.delete(path)
+            context.give_up_log(target.partition, name)
             raise
         context.sync(target.partition, name, MarkerType.APPEND)
         names.append(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.errors import StorageError, WriteConflictError
+from spark_jobs.core.errors import AlreadyExistsError, StorageError, WriteConflictError
 from spark_jobs.core.files.base_file import ROWS_PER_BATCH
 from spark_jobs.core.files.base_file_writer import BaseFileFormat
 from spark_jobs.core.files.log_format import DEFAULT_LOG_FORMAT, LogFormat
@@ -96,9 +96,23 @@ class WriteContext:
         if self.marker_service is not None:
             return
         marker = marker_path(self.base_path, self.instant, Marker(partition, file_name, kind))
-        is_over = self.completion is not None and self.completion.found(self.storage) is not None
-        if is_over or self.storage.stat(marker) is None:
+        if self._is_completed or self.storage.stat(marker) is None:
             raise self._ended(join(partition, file_name))
+
+    def give_up_log(self, partition: str, file_name: str) -> None:
+        """Of a log that :meth:`require_marker` did not let pass: a rollback that saw it may have taken its blocks back,
+        and then it stays, as the metadata table lists it. So it gets its marker again, and whoever sweeps what late
+        tasks left behind decides. Readers of a completed instant would count it: that one goes at once.
+        """
+        if self._is_completed:
+            self.storage.delete(self.path(partition, file_name))
+        elif self.marker_service is None:
+            with suppress(AlreadyExistsError):
+                create_marker(self.storage, self.base_path, self.instant, partition, file_name, MarkerType.APPEND)
+
+    @property
+    def _is_completed(self) -> bool:
+        return self.completion is not None and self.completion.found(self.storage) is not None
 
     def sync(self, partition: str, file_name: str, kind: MarkerType) -> None:
         """Let a finished data file outlive a loss of power, and its marker, before its task reports it.

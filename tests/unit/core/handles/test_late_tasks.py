@@ -1,22 +1,26 @@
-"""Tasks that go on after their write was published or rolled back leave no file behind."""
+"""Tasks that go on after their write was published or rolled back leave no file behind that nothing names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
-from spark_jobs.core.files.markers import delete_markers
-from spark_jobs.core.format.folders import MARKER_FOLDER
+from spark_jobs.core.files.markers import delete_markers, read_markers
+from spark_jobs.core.files.names import Marker, MarkerType
+from spark_jobs.core.format.folders import MARKER_FOLDER, META_FOLDER
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import WriteContext, forced_together, stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import merge_base_file
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.steps import request
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
 from tests.support.folder import Folder
@@ -30,12 +34,15 @@ LATE = rf"instant {T2} ended while a task of it still wrote p/"
 
 
 class Ended(Through):
-    """A storage on which the markers of the second instant go as soon as one is made: another process ended it."""
+    """A storage on which the markers of the second instant go when the first is made: another process ended it."""
+
+    is_first = True
 
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
         self.inner.create(path, data, durable=durable)
         base, found, _ = path.partition(f"/{MARKER_FOLDER}/")
-        if found:
+        if found and self.is_first:
+            self.is_first = False
             delete_markers(self, base, T2)
 
 
@@ -90,6 +97,20 @@ def test_a_merge(table: HudiTable) -> None:
 def test_a_log(table: HudiTable) -> None:
     stat = written(table)
     context = late(table)
+    target = AppendTarget(
+        partition="p", file_id=stat.file_id, base_instant=T1, base_file=stat.file_name, log_names=(), next_version=1
+    )
+    with pytest.raises(WriteConflictError, match=LATE):
+        append_changes(context, scope(), target, changes(context, stat.file_id), hard_deletes=False)
+    (log,) = [name for name in files(table) if name != stat.file_name]
+    assert read_markers(table.storage, table.base_path, T2) == [Marker("p", log, MarkerType.APPEND)]
+
+
+def test_a_log_of_a_completed_write(table: HudiTable) -> None:
+    stat = written(table)
+    completed = request(table.timeline, T2, Action.DELTA_COMMIT)
+    context = replace(late(table), completion=table.timeline.completion(completed.at(State.INFLIGHT)))
+    table.storage.create(f"{table.base_path}/{META_FOLDER}/{T2}.deltacommit", b"{}")
     target = AppendTarget(
         partition="p", file_id=stat.file_id, base_instant=T1, base_file=stat.file_name, log_names=(), next_version=1
     )
