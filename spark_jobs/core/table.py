@@ -9,7 +9,6 @@ from typing import Any, TypeVar, Unpack
 import pyarrow as pa
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config.keys import clustering as clustering_keys
 from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.keys import write as write_keys
@@ -40,6 +39,7 @@ from spark_jobs.core.storage.confined import beside
 from spark_jobs.core.timeline.active import ActiveTimeline, load_timeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings
+from spark_jobs.core.transaction.rules import ConflictRules
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices
@@ -390,7 +390,7 @@ class HudiTable(TableWrites):
     ) -> TransactionSettings:
         """How this table is guarded, by the ``hoodie.*`` values of a job.
 
-        :raises ConfigError: they name a lock that is not taken here.
+        :raises ConfigError: they name a lock that is not taken here, or a function that can't be found.
         """
         lock_folder = lock_keys.LOCK_PATH.of(properties)
         storage = beside(self.storage, lock_folder) if lock_folder else self.storage
@@ -405,8 +405,7 @@ class HudiTable(TableWrites):
             ),
             heartbeat=_heartbeats(properties),
             metadata_writer=metadata_writer or self._metadata_writer(properties),
-            yields_to_clusterings=clustering_keys.UPDATES_STRATEGY.of(properties)
-            is clustering_keys.UpdatesStrategy.REJECT,
+            rules=ConflictRules.of(properties),
         )
 
     def _metadata_writer(self, properties: Mapping[str, str]) -> MetadataWriter:

@@ -21,12 +21,14 @@ from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import bloom_settings
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.index.bucket_settings import BucketSettings
+from spark_jobs.core.index.buckets import place_of_bucket
 from spark_jobs.core.index.consistent_hashing import refuse_consistent_hashing
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.merge.payload import Payload, payload_for_write
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove
+from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.key_form import with_stored_form
@@ -102,6 +104,10 @@ class WriteConfig:
         if kind.places_by_key:
             BucketSettings.of(self.properties, self.key_spec.record_key_fields)
         return kind
+
+    def place_of(self, group: FileGroupKey) -> FileGroupKey:
+        """What of a file group no other write may have: its bucket, where that is the index."""
+        return place_of_bucket(group) if self.index_type.places_by_key else group
 
     @property
     def looks_up(self) -> bool:

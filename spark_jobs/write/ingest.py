@@ -234,5 +234,5 @@ def _run(
             with progress.phase("tag"):
                 source = direct or held_rows(rows.keyed, held, engine.slots)
                 work = place_by_arrays(write, source)
-            written = write_workload(write, work, transaction.to_inflight)
+            written = write_workload(write, work, transaction)
     return written if direct is None else replace(written, notes={**written.notes, SOURCE_READER: "tasks"})

@@ -8,7 +8,6 @@ from typing import Any
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Instant
-from spark_jobs.core.index.buckets import place_of_bucket
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.read.table_schema import add_to_history, committed_schema
 from spark_jobs.core.table import HudiTable
@@ -92,10 +91,8 @@ def publish(
             refuse(timeline)
             check(timeline)
 
-        if by_bucket:
-            groups = metadata.touched_file_groups()
-            return transaction.publish(metadata.payload(), groups, written=paths, check=both, place_of=place_of_bucket)
-        return transaction.publish(metadata.payload(), _contended(metadata), written=paths, check=both)
+        groups = metadata.touched_file_groups() if by_bucket else _contended(metadata)
+        return transaction.publish(metadata.payload(), groups, written=paths, check=both, place_of=config.place_of)
 
     def reader_of(now: HudiTable) -> SliceReader:
         return slice_reader(now, write_context(config, now, stored, transaction.time), config.properties)

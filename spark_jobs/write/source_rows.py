@@ -151,7 +151,7 @@ def _write(
         with held_files(context) as held:
             write = OpenWrite(engine=engine, config=config, table=table, context=context, progress=progress, held=held)
             with rows.placed(write) as placed:
-                return rows.stored, write_workload(write, placed, transaction.to_inflight)
+                return rows.stored, write_workload(write, placed, transaction)
 
     return perform(config, table, work, engine, progress)
 

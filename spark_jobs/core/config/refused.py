@@ -154,16 +154,6 @@ REFUSED = (
         harmless=(),
     ),
     Refused(
-        names=("hoodie.write.lock.conflict.resolution.strategy",),
-        because="which of two writers yields is decided by file groups alone",
-        todo="leave it out",
-        harmless=(
-            "org.apache.hudi.client.transaction.simpleconcurrentfilewritesconflictresolutionstrategy",
-            "org.apache.hudi.client.transaction.bucketindexconcurrentfilewritesconflictresolutionstrategy",
-            "org.apache.hudi.client.transaction.preferwriterconflictresolutionstrategy",
-        ),
-    ),
-    Refused(
         names=("hoodie.write.schema",),
         because=_AS_THEY_ARE,
         todo=_CAST,

@@ -24,8 +24,8 @@ CUT_BY_FILES = "the work is cut by files and bytes, and Spark or the engine deci
 NO_CLASSES = "classes of the JVM are not loaded"
 NO_SUCH_FILES = "there are no base files of this format"
 CONFLICTS_AT_THE_END = (
-    "conflicts are found at the end of a write; it is done again as often as "
-    "hoodie.write.num.retries.on.conflict.failures says, or ends with exit code 3"
+    "conflicts are found at the end of a write, and once before its first file where that is asked for; it is done "
+    "again as often as hoodie.write.num.retries.on.conflict.failures says, or ends with exit code 3"
 )
 SERVICES_ARE_JOBS = "services are jobs of their own, whose result says what they did and whether they failed"
 OF_READERS = "it is of readers; HudiTable.scan and pyhudi.read have options of their own, and so has a source"
@@ -116,7 +116,11 @@ WITHOUT_EFFECT = (
     ),
     WithoutEffect(
         because=CONFLICTS_AT_THE_END,
-        names=("hoodie.write.concurrency.async.", "hoodie.write.concurrency.early."),
+        names=(
+            "hoodie.write.concurrency.async.",
+            "hoodie.write.concurrency.early.conflict.detection.strategy",
+            "hoodie.write.concurrency.early.conflict.check.commit.conflict",
+        ),
     ),
     WithoutEffect(
         because=SERVICES_ARE_JOBS,

@@ -1,7 +1,8 @@
 """Optimistic concurrency: did another writer change the same file groups.
 
 Hudi: SimpleConcurrentFileWritesConflictResolutionStrategy; with buckets for file groups
-BucketIndexConcurrentFileWritesConflictResolutionStrategy.
+BucketIndexConcurrentFileWritesConflictResolutionStrategy; where a clustering yields to writes
+PreferWriterConflictResolutionStrategy.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from spark_jobs.core.errors import WriteConflictError
-from spark_jobs.core.format.instant import COMMITS, Action, Instant
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.format.order import BEFORE_ALL, latest, oldest_first
 from spark_jobs.core.timeline.active import ActiveTimeline
 
@@ -86,7 +87,12 @@ def refuse_taken_back(timeline: ActiveTimeline, seen: ActiveTimeline, own: str) 
 
 
 def candidates(
-    timeline: ActiveTimeline, own: Instant, baseline: Baseline, *, yields_to_clusterings: bool = True
+    timeline: ActiveTimeline,
+    own: Instant,
+    baseline: Baseline,
+    *,
+    yields_to_clusterings: bool = True,
+    yields_to_writes: bool = False,
 ) -> tuple[Instant, ...]:
     """Instants whose file groups must differ from the writer's own, oldest first.
 
@@ -96,6 +102,7 @@ def candidates(
 
     :param yields_to_clusterings: False leaves pending replacements out: such a clustering is refused itself when it
         wants to be published, since a write that completed after its plan changed what it rewrites.
+    :param yields_to_writes: True adds the writes that are inflight.
     """
 
     def concerns(other: Instant) -> bool:
@@ -105,6 +112,8 @@ def candidates(
             return other.action in COMMITS and (
                 other.follows(baseline.last_completed) or other.timestamp in baseline.pending
             )
+        if other.action in (Action.COMMIT, Action.DELTA_COMMIT):
+            return yields_to_writes and other.state is State.INFLIGHT
         return (yields_to_clusterings and other.action is Action.REPLACE_COMMIT) or (
             other.action is Action.COMPACTION and other.follows(own.timestamp)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.features import refuse_old_version
@@ -33,16 +33,16 @@ from spark_jobs.core.metadata_table.writer import MetadataWriter, Publication
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.times import refuse_clock_ahead
 from spark_jobs.core.timeline.active import ActiveTimeline, load_timeline
-from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback
 from spark_jobs.core.timeline.steps import Content, complete, request, transition
-from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
+from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey
 from spark_jobs.core.transaction.contradictions import refuse_rolled_back_commits
-from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings
+from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings, read_pulse
 from spark_jobs.core.transaction.late_files import delete_orphans
 from spark_jobs.core.transaction.log_bases import refuse_logs_of_no_slice
-from spark_jobs.core.view.pending import compaction_groups, replaced_by_plan
+from spark_jobs.core.transaction.refusal import Others, PlaceOf, refuse_conflicts, refuse_earlier
+from spark_jobs.core.transaction.rules import ConflictRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +57,7 @@ class TransactionSettings:
     lock: LockChoice
     heartbeat: HeartbeatSettings
     metadata_writer: MetadataWriter
-    yields_to_clusterings: bool = True
-    """Whether a write that changes file groups of a pending clustering is the one that is refused."""
+    rules: ConflictRules = field(default_factory=ConflictRules)
 
     @property
     def clock(self) -> Clock:
@@ -142,7 +141,7 @@ class Transaction:
         *,
         written: frozenset[str],
         check: Callable[[ActiveTimeline], None] = lambda timeline: None,
-        place_of: Callable[[FileGroupKey], FileGroupKey] = lambda group: group,
+        place_of: PlaceOf = lambda group: group,
     ) -> Instant:
         """Complete the instant under the lock.
 
@@ -161,7 +160,9 @@ class Transaction:
             storage, timeline = locked.storage, locked.load_timeline()
             self._check_rights(timeline)
             if touched:
-                self._check_conflicts(timeline, touched, place_of)
+                refuse_conflicts(
+                    self._others(timeline), self.instant, self._baseline, touched, self.settings.rules, place_of
+                )
             refuse_logs_of_no_slice(timeline, self.time, written)
             check(timeline)
             reconcile_markers(storage, base_path, self.time, written)
@@ -199,7 +200,25 @@ class Transaction:
         :raises WriteConflictError: another writer has a touched file group.
         """
         if touched:
-            self._check_conflicts(self.settings.load_timeline(), touched)
+            others = self._others(self.settings.load_timeline())
+            refuse_conflicts(others, self.instant, self._baseline, touched, self.settings.rules)
+
+    def refuse_earlier(self, touched: frozenset[FileGroupKey], place_of: PlaceOf) -> None:
+        """Refuses at once what an earlier writer is at, who will be completed before this one.
+
+        :raises WriteConflictError: a write that is under way has a touched file group.
+        """
+        settings = self.settings
+
+        def is_alive(other: Instant) -> bool:
+            return read_pulse(
+                settings.storage, settings.base_path, other.timestamp, settings.heartbeat, settings.clock
+            ).alive
+
+        refuse_earlier(self._others(settings.load_timeline()), self.instant, touched, is_alive, place_of)
+
+    def _others(self, timeline: ActiveTimeline) -> Others:
+        return Others(timeline=timeline, base_path=self.settings.base_path, clock=self.settings.clock)
 
     def abandon(self) -> None:
         """Stop beating; the pending files stay for the next writer to roll back. Where it was rolled back already, the
@@ -245,52 +264,6 @@ class Transaction:
             todo="run it again; nothing of it is visible",
             instant=self.time,
         )
-
-    def _check_conflicts(
-        self,
-        timeline: ActiveTimeline,
-        touched: frozenset[FileGroupKey],
-        place_of: Callable[[FileGroupKey], FileGroupKey] = lambda group: group,
-    ) -> None:
-        yields = self.settings.yields_to_clusterings or self.instant.action is Action.REPLACE_COMMIT
-        found = find_conflict(
-            candidates(timeline, self.instant, self._baseline, yields_to_clusterings=yields),
-            self.instant,
-            touched,
-            lambda other: touched_groups(timeline, other, self.settings.clock),
-            lambda other: _is_compaction(timeline, other, self.settings.clock),
-            place_of,
-        )
-        if found is not None:
-            other, common = found
-            partition, file_id = min(common)
-            outdated = self.instant.action is Action.REPLACE_COMMIT and other.follows(self.time)
-            raise WriteConflictError(
-                f"instant {self.time} and {other} both changed {len(common)} file group(s), "
-                f"such as {file_id} in partition {partition!r}",
-                todo=f"take the plan back (`--mode cancel --instant-time {self.time}`), it is out of date"
-                if outdated
-                else "run it again" + ("" if other.is_completed else f" when {other.timestamp} is completed"),
-                instant=self.time,
-                other=other.timestamp,
-            )
-
-
-def touched_groups(timeline: ActiveTimeline, other: Instant, clock: Clock) -> frozenset[FileGroupKey]:
-    """The file groups of a completed commit, or of a plan."""
-    if other.is_completed:
-        return timeline.commit_metadata(other, clock).touched_file_groups()
-    if other.action is Action.COMPACTION:
-        return frozenset(compaction_groups(timeline, other, clock))
-    return frozenset(replaced_by_plan(timeline, other, clock))
-
-
-def _is_compaction(timeline: ActiveTimeline, other: Instant, clock: Clock) -> bool:
-    if other.action is Action.COMPACTION:
-        return True
-    if not other.is_completed or other.action is not Action.COMMIT:
-        return False
-    return timeline.commit_metadata(other, clock).operation_type is OperationType.COMPACT
 
 
 def begin(

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from spark_jobs.core.config.keys.clustering import ROLLBACK_PENDING_CLUSTERING, UPDATES_STRATEGY, UpdatesStrategy
+from spark_jobs.core.config.keys.clustering import ROLLBACK_PENDING_CLUSTERING
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.order import follows, oldest_first
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.conflict import FileGroupKey
+from spark_jobs.core.transaction.rules import ConflictRules
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.written_files import CommittedFiles
@@ -33,7 +34,7 @@ def settle_updates(
     if not met:
         return
     (partition, file_id), instant = min(met.items())
-    if UPDATES_STRATEGY.of(properties) is UpdatesStrategy.REJECT:
+    if ConflictRules.of(properties).yields_to_clusterings:
         raise WriteConflictError(
             f"file group {file_id} in partition {partition!r} is part of the pending clustering {instant} "
             f"({len(met)} such file group(s) are changed)",

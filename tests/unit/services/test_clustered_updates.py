@@ -107,7 +107,7 @@ def test_who_yields(root: Folder) -> None:
     assert [one.timestamp for one in candidates(timeline, own, baseline)] == ["2", "4"]
     assert [one.timestamp for one in candidates(timeline, own, baseline, yields_to_clusterings=False)] == ["4"]
     for properties, expected in ((AT_ONCE, True), (ALLOW, False)):
-        assert new_table(root / str(expected)).transaction_settings(properties).yields_to_clusterings is expected
+        assert new_table(root / str(expected)).transaction_settings(properties).rules.yields_to_clusterings is expected
 
 
 def test_services_inside_a_writer(table: HudiTable, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,6 +63,15 @@ def test_candidates(other: str, counts: bool) -> None:
     assert [file_name_of(one) for one in found] == ([other] if counts else [])
 
 
+def test_a_clustering_that_yields_looks_at_writes_under_way() -> None:
+    own = parse_instant("4.replacecommit.inflight")
+    assert own is not None
+    now = timeline("3.deltacommit.inflight", "5.deltacommit.inflight", "6.deltacommit.requested", "7.clean.inflight")
+    assert candidates(now, own, Baseline("2", frozenset())) == ()
+    found = candidates(now, own, Baseline("2", frozenset()), yields_to_writes=True)
+    assert [one.timestamp for one in found] == ["3", "5"]
+
+
 def test_for_a_clustering_plan_all_counts_that_completed_after_it() -> None:
     own = parse_instant("4.replacecommit.requested")
     assert own is not None
