@@ -22,7 +22,7 @@ endef
 export PYHUDI_ENV
 
 .PHONY: help demo kill-demo test lint format docs unit long s3 all-s3 azure gcs hdfs all-hdfs spark spark-3.5 other-sparks model together installs provider interop fixtures-services \
-	operations-in-turn rounds-in-turn all-plans all-faults mutants simulation simulated-bugs object-store all-spark all-interop nightly faults bench benches wheel clean
+	operations-in-turn rounds-in-turn all-plans all-faults mutants simulation small-worlds simulated-bugs object-store all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
@@ -186,6 +186,10 @@ mutants: ## Plant bugs in a copy of the code, one at a time: the unit tests find
 simulation: ## Live through worlds of suspended and dying processes, each by its seed (SEEDS=1-500; one seed is told step by step)
 	@$(call ENTER,dev)
 	exec python -m tests.simulation "$${SEEDS:-1-500}" $(ARGS)
+
+small-worlds: ## Live through each order of the calls of two roles at a table, up to one preemption (TABLE=disk, or store; PART=1/1)
+	@$(call ENTER,dev)
+	exec python -m tests.simulation.small "$${TABLE:-disk}" --part "$${PART:-1/1}" $(ARGS)
 
 simulated-bugs: ## Plant bugs one at a time: worlds of some seed find each (SEEDS=1-100)
 	@$(call ENTER,dev)

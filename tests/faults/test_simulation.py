@@ -65,7 +65,7 @@ def test_a_failure_is_told_by_what_it_needs() -> None:
     assert small.wrong
     assert len(small.steps) < len(whole.steps)
     assert any("WRONG" in line for line in story(small))
-    drawn = list(picture(small))
+    drawn = list(picture(small.steps))
     assert max(map(len, drawn)) <= WIDTH
     assert any("WRONG" in line for line in drawn)
 

@@ -50,7 +50,7 @@ def _one(seed: int, *, whole: bool) -> int:
         outcome = shrunk(outcome)
     print("\n".join(map(str, outcome.steps) if whole else story(outcome)))
     if outcome.wrong:
-        print("\n".join(("", *picture(outcome), "")))
+        print("\n".join(("", *picture(outcome.steps), "")))
     print(f"seed {seed}, {len(outcome.steps)} steps, {outcome.digest}: {'; '.join(outcome.wrong) or 'sound'}")
     return 1 if outcome.wrong else 0
 

@@ -82,14 +82,15 @@ class _RepeatedByTask:
 
 
 class SimulatedProcesses:
-    """A process sees those of its own host."""
+    """A process sees those of its own host, whose ids begin with ``first``."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, first: int = 100) -> None:
         self._scheduler = scheduler
+        self._first = first
         self._processes: dict[int, Process] = {}
 
     def new(self, role: str, host: str, skew_ms: int) -> Process:
-        pid = len(self._processes) + 100
+        pid = len(self._processes) + self._first
         self._processes[pid] = Process(pid=pid, role=role, host=host, skew_ms=skew_ms)
         return self._processes[pid]
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from tests.simulation.run import Outcome
 from tests.simulation.storage import Step
 from tests.simulation.story import is_told
 
@@ -15,11 +14,11 @@ _WHEN = re.compile(r" (before|after) it")
 _ACTS, _WAITS, _SLEEPS, _DIES, _GONE = "o", "|", "z", "x", " "
 
 
-def picture(outcome: Outcome) -> Iterator[str]:
+def picture(steps: Iterable[Step]) -> Iterator[str]:
     """At most ``WIDTH`` wide. In a lane ``o`` acts, ``|`` waits, ``z`` is suspended, ``x`` dies; of an instant there
     are the last four digits.
     """
-    told = [step for step in outcome.steps if is_told(step)]
+    told = [step for step in steps if is_told(step)]
     lanes = dict.fromkeys((_role(step) for step in told), _GONE)
     for step in told:
         role = _role(step)

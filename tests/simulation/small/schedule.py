@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from random import Random
@@ -14,8 +15,8 @@ from tests.simulation.scheduler import Scheduler, Task
 class How(Enum):
     """What happens to a process at one of its calls."""
 
-    WAIT = "waits before it while others go on"
-    LAPSE = "is suspended before it until its leases are over, and others go on"
+    WAIT = "waits before it"
+    LAPSE = "is suspended before it, until its leases are over"
     DIE = "dies before it"
 
 
@@ -37,6 +38,7 @@ class Preemption:
     then: str
 
 
+_ITSELF = re.compile(r" before it(?=\W|$)")
 Schedule = tuple[Preemption, ...]
 """By their numbers. A world that follows it is the same each time."""
 
@@ -51,6 +53,8 @@ class ScheduledScheduler(Scheduler):
     def __init__(self, pace: Pace, schedule: Schedule, roles: Sequence[str], lapse_ms: float) -> None:
         super().__init__(Random(0), 0.0, pace)
         self.calls: list[Call] = []
+        self.tell: Callable[[str], None] = lambda what: None
+        """Of the role that runs: what a preemption does to it."""
         self.left_at: dict[str, int] = {}
         """By role, how many calls there had been when it was over."""
         self._planned: Mapping[int, Preemption] = {one.at: one for one in schedule}
@@ -76,6 +80,7 @@ class ScheduledScheduler(Scheduler):
         process = own.process
         if planned is None or process is None:
             return
+        self.tell(_ITSELF.sub(f" before {call} {path.rpartition('/')[2]}", planned.how.value))
         self._order = (planned.then, *(one for one in self._order if one != planned.then))
         own.is_before_change = is_change
         if planned.how is How.DIE:

@@ -136,6 +136,7 @@ def live(small: SmallWorld, roles: Sequence[str], schedule: Schedule) -> Lived:
     objects, model = _template(small.table, small.has_leftover)
     scheduler = ScheduledScheduler(plan.pace, schedule, roles, small.lapse_ms)
     world = _world(plan, objects.copied(), copy.deepcopy(model), scheduler)
+    scheduler.tell = world.storage.note
     with installed(world.clock, world.processes):
         world.begin(within_ms=0.0)
         scheduler.run()
@@ -169,7 +170,7 @@ def _world(plan: Plan, objects: Objects, model: Model, scheduler: Scheduler) -> 
 
 @cache
 def _template(table: Table, has_leftover: bool) -> tuple[Objects, Model]:
-    """A table that was written, compacted or cleaned, and what it has to hold."""
+    """A table with work for each service, and what it has to hold."""
     small = SmallWorld(table, ())
     writes = [*_HISTORY, _DEAD] if has_leftover else _HISTORY
     objects, model = Objects(int(BEGIN.timestamp() * 1000)), Model(writes={one.key: one for one in writes})
@@ -179,6 +180,8 @@ def _template(table: Table, has_leftover: bool) -> tuple[Objects, Model]:
     with installed(world.clock, world.processes):
         local.create(Folder(URL, world.lake), table.kind)
         for write in _HISTORY:
+            if write is _HISTORY[-1] and table.kind == MOR:
+                world.serve("compact")
             world.write(write)
         if has_leftover:
             _die_with_files(world)
@@ -187,7 +190,7 @@ def _template(table: Table, has_leftover: bool) -> tuple[Objects, Model]:
 
 def _die_with_files(world: World) -> None:
     """A process that writes, and dies when its first file of rows is there."""
-    process = world.processes.new("dead", "one", 0)
+    process = SimulatedProcesses(world.scheduler, first=1).new("dead", "one", 0)  # of an id that no other has
 
     def observe(path: str, data: bytes | None, by: Process | None) -> None:
         world.model.observe(path, data, by)
