@@ -15,6 +15,7 @@ from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.config.keys import write as write_keys
 from spark_jobs.core.config.keys.datasource import HIVE_STYLE, URL_ENCODE, DuplicatePolicy, OverwriteMode
 from spark_jobs.core.config.keys.index import INDEX_CLASS, INDEX_TYPE, IndexType
+from spark_jobs.core.config.keys.lock import CONCURRENCY_MODE, ConcurrencyMode
 from spark_jobs.core.create import asked_of_new_table
 from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.files.log_format import log_format
@@ -26,6 +27,7 @@ from spark_jobs.core.index.consistent_hashing import refuse_consistent_hashing
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.merge.payload import Payload, payload_for_write
+from spark_jobs.core.merge.payloads.event_time import EventTime
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove
 from spark_jobs.core.transaction.conflict import FileGroupKey
@@ -104,6 +106,33 @@ class WriteConfig:
         if kind.places_by_key:
             BucketSettings.of(self.properties, self.key_spec.record_key_fields)
         return kind
+
+    @property
+    def is_non_blocking(self) -> bool:
+        """Whether other upserts may append to the same file groups at the same time.
+
+        :raises ConfigError: the table does not allow it.
+        """
+        if CONCURRENCY_MODE.of(self.properties) is not ConcurrencyMode.NON_BLOCKING_CONCURRENCY_CONTROL:
+            return False
+        lacks = {
+            "is no MERGE_ON_READ table": not self.is_merge_on_read,
+            f"has the index {self.index_type.value}, not BUCKET": not self.index_type.places_by_key,
+            f"has the payload {self.payload_class.rpartition('.')[2]}, by which the later record wins": not isinstance(
+                self.payload, EventTime
+            ),
+            "has no precombine field": not self.precombine_field,
+            "has a precombine field within a struct, which does not count in logs": "." in self.precombine_field,
+        }
+        for why, is_so in lacks.items():
+            if is_so:
+                raise ConfigError(
+                    f"{CONCURRENCY_MODE.name}={ConcurrencyMode.NON_BLOCKING_CONCURRENCY_CONTROL.value} can't be "
+                    f"served: table {self.name} {why}",
+                    todo=f"give {ConcurrencyMode.OPTIMISTIC_CONCURRENCY_CONTROL.value}",
+                    key=CONCURRENCY_MODE.name,
+                )
+        return True
 
     def place_of(self, group: FileGroupKey) -> FileGroupKey:
         """What of a file group no other write may have: its bucket, where that is the index."""
@@ -235,6 +264,7 @@ def resolve(options: IngestOptions, table: HudiTable | None, lake: Lake) -> Writ
         config = replace(config, precombine_field="")  # which names no column: nothing that is combined needs it
     config.payload  # noqa: B018  (refuses an unknown payload class before anything is written)
     config.index_type  # noqa: B018  (refuses an index that this release does not have)
+    config.is_non_blocking  # noqa: B018  (refuses a table that can't be written so)
     bulkinsert_keys.SORT_MODE.of(properties)
     datasource_keys.DUPLICATE_POLICY.of(properties)
     log_format(properties)

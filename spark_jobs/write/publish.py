@@ -15,6 +15,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.conflict import refuse_taken_back
+from spark_jobs.core.transaction.refusal import NONE, appended_groups
 from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
@@ -92,7 +93,10 @@ def publish(
             check(timeline)
 
         groups = metadata.touched_file_groups() if by_bucket else _contended(metadata)
-        return transaction.publish(metadata.payload(), groups, written=paths, check=both, place_of=config.place_of)
+        shared = appended_groups(metadata, table.config.format) if config.is_non_blocking else NONE
+        return transaction.publish(
+            metadata.payload(), groups, written=paths, check=both, place_of=config.place_of, shared=shared
+        )
 
     def reader_of(now: HudiTable) -> SliceReader:
         return slice_reader(now, write_context(config, now, stored, transaction.time), config.properties)

@@ -25,7 +25,7 @@ def write_workload(write: OpenWrite, work: Workload, transaction: Transaction) -
         plan, spread = route(write, work, shares)
         profile = workload_metadata(config.operation.value, work.slices, work.profile, shares)
         transaction.to_inflight(profile.payload())
-        if EARLY_DETECTION.of(config.properties):
+        if EARLY_DETECTION.of(config.properties) and not config.is_non_blocking:
             begun = {(one.partition, one.file_id) for one in (work.begun or {}).values()}
             transaction.refuse_earlier(profile.touched_file_groups() | begun, config.place_of)
     with write.progress.phase("write"):

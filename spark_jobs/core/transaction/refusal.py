@@ -10,12 +10,14 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import InstantGoneError, WriteConflictError
 from spark_jobs.core.files.markers import read_markers
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
 from spark_jobs.core.transaction.rules import Change, ConflictRules
 from spark_jobs.core.view.pending import compaction_groups, replaced_by_plan
 
+NONE: frozenset[FileGroupKey] = frozenset()
 PlaceOf = Callable[[FileGroupKey], FileGroupKey]
 """What of a file group no two writers may have; the bucket where that is the index."""
 
@@ -45,6 +47,13 @@ class Others:
             return False
         return self.timeline.commit_metadata(other, self.clock).operation_type is OperationType.COMPACT
 
+    def appended(self, other: Instant) -> frozenset[FileGroupKey]:
+        """Of a completed upsert the file groups that have records more, and nothing less, by it."""
+        if not other.is_completed or other.action is not Action.DELTA_COMMIT:
+            return NONE
+        metadata = self.timeline.commit_metadata(other, self.clock)
+        return appended_groups(metadata, self.timeline.format)
+
     def change(self, other: Instant) -> Change:
         return Change(
             instant=other.timestamp,
@@ -67,6 +76,22 @@ class Others:
                 yield marker.partition, file.file_id
 
 
+def appended_groups(metadata: CommitMetadata, format: TableFormat) -> frozenset[FileGroupKey]:
+    """File groups to which an upsert appended records to logs, and deletes none: in whatever order two of them are
+    read, a record of the greatest ordering value is the same. A delete is forgotten in Hudi by a later record of a
+    smaller value.
+    """
+    if metadata.operation_type is not OperationType.UPSERT:
+        return NONE
+    groups = {(stat.partition_path, stat.file_id) for stat in metadata.write_stats}
+    others = {
+        (stat.partition_path, stat.file_id)
+        for stat in metadata.write_stats
+        if stat.num_deletes or format.parse_log_file((stat.path or "").rpartition("/")[2]) is None
+    }
+    return frozenset(groups - others)
+
+
 def refuse_conflicts(
     others: Others,
     own: Instant,
@@ -74,8 +99,10 @@ def refuse_conflicts(
     touched: frozenset[FileGroupKey],
     rules: ConflictRules,
     place_of: PlaceOf = lambda group: group,
+    shared: frozenset[FileGroupKey] = NONE,
 ) -> None:
     """
+    :param shared: touched file groups that others may append to at the same time.
     :raises WriteConflictError: another writer has a touched file group, or the rules refuse both.
     """
     is_rewriting = own.action is Action.REPLACE_COMMIT
@@ -86,7 +113,14 @@ def refuse_conflicts(
         yields_to_clusterings=rules.yields_to_clusterings or is_rewriting,
         yields_to_writes=rules.yields_to_writes and is_rewriting,
     )
-    conflict = find_conflict(found, own, touched, others.groups, others.is_compaction, place_of)
+    conflict = find_conflict(
+        found,
+        own,
+        touched,
+        lambda other: others.groups(other) - (shared & others.appended(other) if shared else NONE),
+        others.is_compaction,
+        place_of,
+    )
     if conflict is not None:
         raise _conflict(own, *conflict)
     mine = Change(instant=own.timestamp, action=own.action.value, is_completed=False, file_groups=touched)

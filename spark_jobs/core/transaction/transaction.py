@@ -41,7 +41,7 @@ from spark_jobs.core.transaction.contradictions import refuse_rolled_back_commit
 from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings, read_pulse
 from spark_jobs.core.transaction.late_files import delete_orphans
 from spark_jobs.core.transaction.log_bases import refuse_logs_of_no_slice
-from spark_jobs.core.transaction.refusal import Others, PlaceOf, refuse_conflicts, refuse_earlier
+from spark_jobs.core.transaction.refusal import NONE, Others, PlaceOf, refuse_conflicts, refuse_earlier
 from spark_jobs.core.transaction.rules import ConflictRules
 
 
@@ -142,6 +142,7 @@ class Transaction:
         written: frozenset[str],
         check: Callable[[ActiveTimeline], None] = lambda timeline: None,
         place_of: PlaceOf = lambda group: group,
+        shared: frozenset[FileGroupKey] = NONE,
     ) -> Instant:
         """Complete the instant under the lock.
 
@@ -151,6 +152,7 @@ class Transaction:
             deleted, and every partition of them gets its metafile, even if a cleaner took it away meanwhile.
         :param check: raises where something else changed that the writer built on; asked under the lock.
         :param place_of: what of a file group no two writers may have; the bucket where that is the index.
+        :param shared: touched file groups that others may append to at the same time.
         :raises WriteConflictError: another writer has a touched file group, or took this one for gone, or a plan that
             made the slice of a log was taken back.
         """
@@ -160,9 +162,8 @@ class Transaction:
             storage, timeline = locked.storage, locked.load_timeline()
             self._check_rights(timeline)
             if touched:
-                refuse_conflicts(
-                    self._others(timeline), self.instant, self._baseline, touched, self.settings.rules, place_of
-                )
+                others, rules = self._others(timeline), self.settings.rules
+                refuse_conflicts(others, self.instant, self._baseline, touched, rules, place_of, shared)
             refuse_logs_of_no_slice(timeline, self.time, written)
             check(timeline)
             reconcile_markers(storage, base_path, self.time, written)

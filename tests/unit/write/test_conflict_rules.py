@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from unittest.mock import patch
 
@@ -16,6 +16,7 @@ from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.options.service import ClusteringOptions
 from spark_jobs.services.clustering.job import run_clustering
 from tests.faults import local_table as local
+from tests.support.beside import before_it_publishes
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
 
@@ -43,18 +44,6 @@ def settings(*some: Mapping[str, str]) -> dict[str, Any]:
     for one in some:
         given |= one
     return {"hoodie_conf": given}
-
-
-def before_it_publishes(work: Callable[[], object]) -> Any:
-    """Another process's work, right before the next publication."""
-    publish = Transaction.publish
-
-    def after_another(self: Transaction, *arguments: Any, **named: Any) -> Any:
-        with patch.object(Transaction, "publish", publish):
-            work()
-        return publish(self, *arguments, **named)
-
-    return patch.object(Transaction, "publish", after_another)
 
 
 @KINDS

@@ -12,6 +12,7 @@ class ConcurrencyMode(StrEnum):
 
     SINGLE_WRITER = "single_writer"
     OPTIMISTIC_CONCURRENCY_CONTROL = "optimistic_concurrency_control"
+    NON_BLOCKING_CONCURRENCY_CONTROL = "non_blocking_concurrency_control"
 
 
 class BillingMode(StrEnum):
@@ -187,7 +188,9 @@ CONCURRENCY_MODE = Key(
     parse=choice(ConcurrencyMode),
     default=ConcurrencyMode.SINGLE_WRITER,
     doc="Whether others write at the same time. Here a lock is taken and conflicts are looked for in both modes; "
-    "single_writer says that a lock of `hoodie.write.lock.provider` which is not served need not be taken.",
+    "single_writer says that a lock of `hoodie.write.lock.provider` which is not served need not be taken. By "
+    "non_blocking_concurrency_control upserts of a MERGE_ON_READ table with a bucket index, whose payload goes by the "
+    "ordering value, are no conflict where they append to one file group.",
 )
 LOCK_PROVIDER = Key(
     name="hoodie.write.lock.provider",

@@ -27,7 +27,6 @@ _TARGET = "hoodie.streamer.schemaprovider.target.schema.file"
         ("hoodie.streamer.source.json.kafka.processor.class", "org.x.Maxwell"),
         ("hoodie.streamer.source.kafka.checkpoint.type", "timestamp"),
         ("hoodie.table.rt.file.format", "OTHER"),
-        ("hoodie.write.lock.conflict.resolution.strategy", "org.x.Strategy"),
         (_TARGET, "/schemas/target.avsc"),
     ],
 )

@@ -71,7 +71,7 @@ def test_a_lock_inside_of_a_process_is_accepted_with_a_note(mode: dict[str, str]
 
 
 @pytest.mark.parametrize("lock", [{}, provider(ZOOKEEPER), provider(f"{PACKAGE}.FileSystemBasedLockProvider")])
-@pytest.mark.parametrize("mode", ["NBCC", "non_blocking_concurrency_control", "optimistic"])
+@pytest.mark.parametrize("mode", ["NBCC", "optimistic"])
 def test_a_mode_that_is_none_is_refused(mode: str, lock: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="give one of single_writer, optimistic_concurrency_control"):
         lock_notes({"hoodie.write.concurrency.mode": mode, **lock})
