@@ -37,7 +37,7 @@ from benchmarks.on_s3 import PROCEDURES
 from benchmarks.request_log import Kind, Place, RequestLog, Seen, request_log
 from benchmarks.steps import COW, MOR
 from spark_jobs.core.lake import Lake
-from spark_jobs.core.locks import storage_lock
+from spark_jobs.core.locks import conditions
 from spark_jobs.core.storage.objects.kept import KEPT
 from spark_jobs.core.storage.objects.seen_time import SEEN
 from spark_jobs.core.table import HudiTable
@@ -405,7 +405,7 @@ def _type_of(place: str) -> str:
 
 def _forget() -> None:
     """What a process knows of its store: another would ask again."""
-    storage_lock._KEPT.clear()
+    conditions._KEPT.clear()
     KEPT.clear()
     SEEN.clear()
 
