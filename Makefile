@@ -22,7 +22,7 @@ endef
 export PYHUDI_ENV
 
 .PHONY: help demo kill-demo test lint format docs unit long s3 all-s3 azure gcs hdfs all-hdfs spark spark-3.5 other-sparks model together installs provider interop fixtures-services \
-	operations-in-turn rounds-in-turn all-plans all-faults mutants simulation small-worlds simulated-bugs object-store all-spark all-interop nightly faults bench benches wheel clean
+	operations-in-turn rounds-in-turn all-plans all-faults mutants simulation small-worlds simulated-bugs fuzz object-store all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
@@ -195,6 +195,11 @@ simulated-bugs: ## Plant bugs one at a time: worlds of some seed find each (SEED
 	@$(call ENTER,dev)
 	exec python -m tests.simulation "$${SEEDS:-1-100}" --bugs $(ARGS)
 
+fuzz: ## Give each parser of files what reaches new branches of it, by atheris (SECONDS_EACH=60)
+	@$(call ENTER,dev)
+	path=$$(python scripts/fuzz_env.py | python -c 'import json, sys; print(json.loads(sys.stdin.read())["path"])')
+	PYTHONPATH="$$path" exec python -m tests.fuzz --seconds "$${SECONDS_EACH:-60}" $(ARGS)
+
 object-store: ## Run all unit and fault tests that take any storage on a store of objects in memory
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
@@ -216,7 +221,7 @@ all-interop: ## Run the tests beside real Hudi, those too that tests/nightly.py 
 
 nightly: ## Run all that `make test` leaves out, one after the other (hours); stops at the first that fails
 	@for target in installs object-store all-s3 azure gcs all-hdfs all-spark other-sparks all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
-		all-plans model mutants simulation together; do
+		all-plans model mutants simulation small-worlds fuzz together; do
 		$(MAKE) "$$target"
 	done
 

@@ -1,8 +1,13 @@
-"""The server of S3 for tests: moto, in an environment of its own (``scripts/s3_env.py``)."""
+"""The server of S3 for tests: moto, in an environment of its own (``scripts/s3_env.py``); or where ``PYHUDI_S3`` is its
+URL, another one that knows the key ``tests`` with the secret ``tests``. ``PYHUDI_S3_FOLDER`` is the folder that it gives,
+whose folders are buckets, as versitygw has it: it makes none for a request without a signature.
+"""
 
 from __future__ import annotations
 
+import os
 import urllib.request
+from pathlib import Path
 
 from tests.support.servers import Server, environment, started
 
@@ -17,6 +22,9 @@ def _reached(endpoint: str) -> dict[str, str]:
 
 
 def _put_bucket(endpoint: str, bucket: str) -> None:
+    if folder := os.environ.get("PYHUDI_S3_FOLDER"):
+        (Path(folder) / bucket).mkdir()
+        return
     urllib.request.urlopen(urllib.request.Request(f"{endpoint}/{bucket}", method="PUT")).close()
 
 
