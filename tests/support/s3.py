@@ -1,6 +1,6 @@
 """The server of S3 for tests: moto, in an environment of its own (``scripts/s3_env.py``); or where ``PYHUDI_S3`` is its
-URL, another one that knows the key ``tests`` with the secret ``tests``. ``PYHUDI_S3_FOLDER`` is the folder that it gives,
-whose folders are buckets, as versitygw has it: it makes none for a request without a signature.
+URL, another one that knows the key ``tests`` with the secret ``tests``. ``PYHUDI_S3_FOLDER`` is the folder that it
+gives, whose folders are buckets, as versitygw has it: it makes none for a request without a signature.
 """
 
 from __future__ import annotations
