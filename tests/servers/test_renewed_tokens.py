@@ -1,5 +1,5 @@
-"""Credentials that end again and again in the middle of a job, as AWS gives them to instances (IMDSv2) and to who
-assumes a role (STS); and those of profiles.
+"""Credentials that end again and again in the middle of a job, as AWS gives them to instances (IMDSv2), to pods (the
+agent of EKS) and to who assumes a role (STS); and those of profiles.
 """
 
 from __future__ import annotations
@@ -75,6 +75,25 @@ def machine() -> Iterator[Giver]:
 
 
 @contextmanager
+def pods() -> Iterator[Giver]:
+    """What a container asks, with the token that its file has just then."""
+
+    class Handler(Quiet, BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            state.asked.append(self.headers["authorization"])
+            token, end = state.next()
+            text = json.dumps({"AccessKeyId": "A", "SecretAccessKey": "S", "Token": token, "Expiration": end})
+            self.send_response(200)
+            self.send_header("content-length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+    state = Giver(url="")
+    with served(Handler) as state.url:
+        yield state
+
+
+@contextmanager
 def roles() -> Iterator[Giver]:
     """AWS's STS, as far as AssumeRole goes. It stands for it: moto's sessions can't be told to end within a test."""
 
@@ -105,20 +124,32 @@ def without_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
         monkeypatch.setenv(name, str(tmp_path / name))
 
 
-@pytest.fixture(params=[machine, roles])
+@pytest.fixture(params=[machine, pods, roles])
 def giver(
-    request: pytest.FixtureRequest, proxy: Losing, without_environment: None, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    proxy: Losing,
+    without_environment: None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> Iterator[tuple[Giver, dict[str, str]]]:
     """The store behind the proxy takes the newest tokens alone; with the options by which they are got."""
     with request.param() as found:
         proxy.fault = lambda method, number: "" if proxy.tokens[-1] in found.given[-LAST_GOOD:] else "forbid"
         if request.param is machine:
             yield found, {"aws_metadata_endpoint": found.url}
+        elif request.param is pods:
+            (tmp_path / "token").write_text("token of the pod")
+            monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{found.url}/v1/credentials")
+            monkeypatch.setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", str(tmp_path / "token"))
+            yield found, {}
+            assert set(found.asked) == {"token of the pod"}
         else:
             packages_of_server(monkeypatch)
             monkeypatch.setenv("AWS_ENDPOINT_URL_STS", found.url)
             keys = {"aws_access_key_id": "B", "aws_secret_access_key": "S"}
             yield found, {**keys, "aws_role_arn": "arn:aws:iam::1:role/lake", "aws_external_id": "of the lake"}
+            wanted = {"Action=AssumeRole", "RoleSessionName=pyhudi", "ExternalId=of+the+lake"}
+            assert all(wanted <= set(one.split("&")) for one in found.asked)
     proxy.fault = lambda method, number: ""
 
 
@@ -140,8 +171,6 @@ def test_a_table_outlives_them(server: Server, proxy: Losing, giver: tuple[Giver
     keys = {"access_key_id": "A", "secret_access_key": "S", "session_token": of_machine.given[0]}
     with pytest.raises(HudiError, match="access denied"):
         Folder(table.url, Lake().reached_by({**reached, **keys})).table()
-    for one in of_machine.asked:
-        assert {"Action=AssumeRole", "RoleSessionName=pyhudi", "ExternalId=of+the+lake"} <= set(one.split("&"))
 
 
 @pytest.mark.parametrize("by", ["option", "variable", "default"])

@@ -49,8 +49,12 @@ class Model:
     states: list[Rows] = field(default_factory=lambda: [{}])
     wrong: list[str] = field(default_factory=list)
     _instants: set[str] = field(default_factory=set)
-    _history: list[tuple[str, Write, tuple[int, ...]]] = field(default_factory=list)
-    """Of each state but the first: the instant, its write, and what that did not see."""
+    undoers: list[Process] = field(default_factory=list)
+    """Restores: a commit whose file one of them removes is undone."""
+    _history: list[tuple[str, Write | None, tuple[int, ...]]] = field(default_factory=list)
+    """Of each state but the first: the instant, its write (None where it was undone), and what that did not see."""
+    _undone: set[str] = field(default_factory=set)
+    """Keys of writes."""
     _begun_at: dict[str, int] = field(default_factory=dict)
     """By instant, how many states there were."""
     _written_at: dict[int, int] = field(default_factory=dict)
@@ -65,11 +69,16 @@ class Model:
     def is_committed(self, key: str) -> bool:
         return key in self._commits.values()
 
+    def is_done(self, key: str) -> bool:
+        """Committed, and perhaps undone by a restore since."""
+        return self.is_committed(key) or key in self._undone
+
     def observe(self, path: str, data: bytes | None, by: Process | None) -> None:
         """A process put a file there, or removed it (None)."""
         if "/.hoodie/metadata/" in path:
             return
-        if (named := _REQUESTED.search(path)) is not None:
+        named = _REQUESTED.search(path)
+        if named is not None and not (data == b"" and by in self.undoers):  # of what they undo they make empty ones
             self._note_instant(named[1], is_removed=data is None)
         if (named := _BEGUN.search(path)) is not None and by is not None:
             self._note_writer(named[1], by, is_removed=data is None)
@@ -77,18 +86,14 @@ class Model:
             self._begun_by.pop(named[1], None)  # it gave up, and says so
         if (named := _COMMIT.search(path)) is not None and data:
             self._note_commit(named[1], data)
+        if (named := _COMMIT.search(path)) is not None and data is None and by in self.undoers:
+            self._note_undone(named[1])
 
     def states_as_of(self, instant: str, first: int) -> list[Rows]:
         """The rows as of a moment, by the commits that there were at each look of a reader who began when there were
         ``first`` states: one with an earlier instant may come late.
         """
-        found = []
-        for count in range(first - 1, len(self.states)):
-            rows = self.states[0]
-            for time, write, unseen in self._history[:count]:
-                rows = write.on(rows, unseen) if time <= instant else rows
-            found.append(rows)
-        return found
+        return [self._folded(count, instant) for count in range(first - 1, len(self.states))]
 
     def states_since(self, instant: str, first: int) -> list[Rows]:
         """Of the rows, those that were written after a moment."""
@@ -105,6 +110,23 @@ class Model:
         more = [one for one in rows if one not in wanted or rows.count(one) > 1]
         less = [one for one in wanted if one not in rows]
         return f"{len(rows)} rows where {len(wanted)} are due: {more[:4]} too many, {less[:4]} missing"
+
+    def _folded(self, count: int, instant: str = "~") -> Rows:
+        """The rows by the first of the history, up to a moment."""
+        rows, some = self.states[0], self._history[:count]
+        gone = {time for time, write, _ in some if write is None}
+        for time, write, unseen in some:
+            if write is not None and time <= instant and time not in gone:
+                rows = write.on(rows, unseen)
+        return rows
+
+    def _note_undone(self, instant: str) -> None:
+        """The rows are those of the commits that are left."""
+        key = self._commits.pop(instant, None)
+        if key is not None:
+            self._undone.add(key)
+            self._history.append((instant, None, ()))
+            self.states.append(self._folded(len(self._history)))
 
     def _note_writer(self, instant: str, by: Process, *, is_removed: bool) -> None:
         writer = self._begun_by.get(instant)

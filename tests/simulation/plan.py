@@ -21,9 +21,9 @@ _REWRITES = {
     MOR: ("compact", "compact", "schedule compact", "execute compact", "cluster", "log compact"),
 }
 _IN_HOW_MANY = 12
-"""Worlds one is about the lock, and one about files."""
-_READS = ["read", "read", "moment read", "since read"]
-_UPKEEP = ("clean", "archive", "clean", "archive", "roll back", "maintain")
+"""Worlds one is about the lock, one about files, and one about savepoints."""
+_READS = ["read", "read", "moment read", "since read", "saved read"]
+_UPKEEP = ("clean", "archive", "clean", "archive", "roll back", "maintain", "savepoint", "restore")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ def plan_of(seed: int) -> Plan:
         faults=random.choice((frozenset(Fault), frozenset(random.sample([*Fault], random.choice((1, 2, 3)))))),
         aim=random.choice((None, *Place)),
     )
-    around = {0: _around_the_lock, 1: _around_files}.get(random.randrange(_IN_HOW_MANY))
+    around = {0: _around_the_lock, 1: _around_files, 2: _around_savepoints}.get(random.randrange(_IN_HOW_MANY))
     return around(plan, random) if around else plan
 
 
@@ -173,6 +173,23 @@ def _around_the_lock(plan: Plan, random: Random) -> Plan:
         most_faults=random.choice((1, 2, 3)),
         faults=random.choice((frozenset({Fault.SUSPEND}), frozenset({Fault.SUSPEND, Fault.CRASH_AFTER}))),
         aim=Place.LOCK,
+    )
+
+
+def _around_savepoints(plan: Plan, random: Random) -> Plan:
+    """Ways back while others write, clean and read."""
+    between = (*_UPKEEP, "compact" if plan.table.kind == MOR else "archive")
+    services = {
+        "upkeep": tuple(random.choice(between) for _ in range(2)),
+        "keeper": ("savepoint", random.choice(("savepoint", "clean", "archive")), "restore"),
+        "reader": tuple(random.choice(_READS) for _ in range(4)),
+    }
+    roles = (*plan.writers, *services)
+    return replace(
+        plan,
+        services=services,
+        hosts={role: plan.hosts.get(role, "one") for role in roles},
+        skews_ms={role: plan.skews_ms.get(role, 0) for role in roles},
     )
 
 

@@ -18,7 +18,14 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
-from spark_jobs.options import ArchiveOptions, CleanOptions, ClusteringOptions, CompactionOptions
+from spark_jobs.options import (
+    ArchiveOptions,
+    CleanOptions,
+    ClusteringOptions,
+    CompactionOptions,
+    RestoreOptions,
+    SavepointOptions,
+)
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.services.archival.job import run_archival
@@ -26,7 +33,9 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
+from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.finding import Finding
 from spark_jobs.services.validation.run import validate
 from spark_jobs.write.config import resolve
@@ -111,7 +120,7 @@ class World:
         lapse = self.plan.pace.lapse_ms / 1000
         if ended:
             self.clock.sleep(self.random.choice((0.1, lapse / 24, lapse / 2)))
-        elif not self.model.is_committed(write.key):
+        elif not self.model.is_done(write.key):
             self.refuse(f"write {write.key} is acknowledged and was never committed")
         return not ended
 
@@ -181,26 +190,45 @@ class World:
             "archive": lambda: run_archival(ArchiveOptions(**given), context),
             "maintain": lambda: maintain_metadata_table(settings, conf, context.progress.note),
             "back": lambda: roll_back_failed_writes(settings),
+            "savepoint": lambda: run_savepoint(SavepointOptions(**given), context),
+            "restore": lambda: self._restore(context),
         }[name]()
 
+    def _restore(self, context: JobContext) -> None:
+        """Back to the last savepoint, where there is one."""
+        saved = self._savepoints()
+        if saved:
+            assert self.scheduler.process is not None
+            self.model.undoers.append(self.scheduler.process)
+            options = RestoreOptions(base_path=URL, hoodie_conf=self.plan.conf, savepoint=saved[-1])
+            run_restore(options, context)
+
+    def _savepoints(self) -> list[str]:
+        timeline = HudiTable.open(URL, lake=self.lake).timeline
+        return [one.timestamp for one in timeline.completed(Action.SAVEPOINT)]
+
     def _read(self, mode: str) -> None:
-        """What is there, was there at some moment (``moment``), or was written since one (``since``)."""
+        """What is there, was there at some moment (``moment``; ``saved``: at a savepoint), or was written since one
+        (``since``).
+        """
         first, table = len(self.model.states), HudiTable.open(URL, lake=self.lake)
         completed = [one.timestamp for one in table.timeline.completed_commits()]
+        if mode == "saved":
+            completed = [one.timestamp for one in table.timeline.completed(Action.SAVEPOINT)]
         moment = self.random.choice(completed) if mode and completed else ""
         query: dict[str, str] = {}
         if moment:
-            query = {"as_of": moment} if mode == "moment" else {"query": "incremental", "begin": moment}
+            query = {"query": "incremental", "begin": moment} if mode == "since" else {"as_of": moment}
         try:
             found = table.scan(columns=["id", "v"], **query).to_arrow().to_pylist()
         except ConfigError as error:
-            if not moment:
+            if not moment or mode == "saved":
                 raise
             self.storage.note(f"is refused: {error}")  # cleaning took what was there then
             return
         if not moment:
             allowed = self.model.states[first - 1 :]
-        elif mode == "moment":
+        elif mode != "since":
             allowed = self.model.states_as_of(moment, first)
         else:
             allowed = self.model.states_since(moment, first)
@@ -212,6 +240,8 @@ class World:
         for number in range(LAST_ROUNDS):
             self.clock.sleep(_LONGER_THAN_ANY_LEASE)
             ended = [self._process("end", "roll back", partial(self.serve, "roll back"))]
+            if self._half_undone():
+                ended.append(self._process("end", "restore", partial(self.serve, "restore")))
             ended += [self._process("end", str(plan[0]), partial(self._settle, *plan)) for plan in self._plans()]
             ended += [self._process("end", f"{one.kind} {one.key}", partial(self.write, one)) for one in self.left]
             if not any(ended):
@@ -222,6 +252,14 @@ class World:
             if why := self._process("end", service, partial(self.serve, service)):
                 self.refuse(f"at the quiet end {service} fails: {why}")
         self._process("end", "validate", self._validate)
+        if self._savepoints():
+            for service in ("saved read", "restore", "read"):
+                if why := self._process("end", service, partial(self.serve, service)):
+                    self.refuse(f"at the quiet end {service} fails: {why}")
+            self._process("end", "validate", self._validate)
+
+    def _half_undone(self) -> bool:
+        return bool(HudiTable.open(URL, lake=self.lake).timeline.pending({Action.RESTORE}))
 
     def _plans(self) -> list[tuple[str, str]]:
         timeline = HudiTable.open(URL, lake=self.lake).timeline
@@ -246,7 +284,7 @@ class World:
 
     def _validate(self) -> None:
         for write in self.plan.writes.values():
-            if not self.model.is_committed(write.key):
+            if not self.model.is_done(write.key):
                 self.refuse(f"write {write.key} was never committed")
         found = validate(URL, deep=True, lake=self.lake)
         late = [one for one in found if self.storage.lost_power and _is_late(one)]

@@ -28,12 +28,22 @@ _endpoints: dict[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class DatedStorage(ObjectStorage):
-    """The same, whose objects a test can date: no store lets anybody say when an object was put."""
+    """The same, whose objects a test can date: no store lets anybody say when an object was put. What is put anew has
+    the date of its put.
+    """
 
     dates: dict[str, int] = field(default_factory=dict, compare=False)
 
     def date(self, path: str, modified_ms: int) -> None:
         self.dates[path] = modified_ms
+
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        self.dates.pop(path, None)
+        ObjectStorage.create(self, path, data, durable=durable)
+
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        self.dates.pop(path, None)
+        ObjectStorage.replace(self, path, data, durable=durable)
 
     def stat(self, path: str) -> FileStatus | None:
         status = ObjectStorage.stat(self, path)
