@@ -6,6 +6,7 @@ from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
+from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.base_file import column_chunks, open_base_file
 from spark_jobs.core.metadata_table.column_stats import ColumnStats, Wrapped, merge_stats
 from spark_jobs.core.storage import Storage
@@ -38,6 +39,8 @@ def read_footer_stats(storage: Storage, path: str, columns: Collection[str]) -> 
             one = _of_chunk(name, column, chunk)
             known = found.get(column)
             found[column] = one if known is None else _together(known, one)
+    except UnicodeDecodeError as error:
+        raise CorruptTableError(f"base file {path} is damaged ({error})", path=path) from error
     finally:
         file.close(force=True)
     return list(found.values())

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from spark_jobs.core.errors import CorruptTableError, HudiError
 from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.locks.owner import parse_owner
+from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.indexes import top_columns
 from spark_jobs.core.metadata_table.records import FILES
 from spark_jobs.core.schema.avro import arrow_schema_of
@@ -47,6 +48,15 @@ def test_a_column_whose_name_is_no_text_is_damage() -> None:
     with pytest.raises(CorruptTableError, match=r"a\.parquet is not readable \(.*can't decode"):
         at("t/a.parquet", lambda folder: open_base_file(STORAGE, str(folder / "t" / "a.parquet")))(
             small_parquet().replace(b"\x02id", b"\x02i\xdf")
+        )
+
+
+def test_a_chunk_whose_column_is_no_text_is_damage() -> None:
+    """Its name stands beside the chunk too. Found by ``tests/fuzz``."""
+    schema, _, chunks = small_parquet().rpartition(b"ts")
+    with pytest.raises(CorruptTableError, match=r"a\.parquet is damaged \(.*can't decode"):
+        at("t/a.parquet", lambda folder: read_footer_stats(STORAGE, str(folder / "t" / "a.parquet"), ["ts"]))(
+            schema + b"\x9fs" + chunks
         )
 
 
