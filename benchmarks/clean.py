@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
+from spark_jobs.core.storage import RelativePath
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.steps import request, transition
@@ -68,7 +69,7 @@ def make_table(path: Path, commits: int) -> None:
             stats.append(
                 WriteStat(
                     file_id=f"00000000-0000-0000-0000-{group:012d}-0",
-                    path=f"{partition}/{name}",
+                    path=RelativePath(f"{partition}/{name}"),
                     partition_path=partition,
                     num_writes=1,
                     file_size_in_bytes=len(DATA),

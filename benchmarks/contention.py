@@ -142,7 +142,8 @@ def rows(partition: int, first: int, count: int, value: str) -> pa.Table:
 
 def write(url: str, number: int, seconds: float, delay_ms: float) -> dict[str, Any]:
     """Commits of one writer until its time is over."""
-    watch, took, refused = Watch(), [], 0
+    watch, refused = Watch(), 0
+    took: list[float] = []
     lake = lake_of(delay_ms, watch)
     begun = time.monotonic()
     while time.monotonic() - begun < seconds:

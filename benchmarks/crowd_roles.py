@@ -172,8 +172,8 @@ class Role:
         options = ArchiveOptions(base_path=self.job.url, hoodie_conf=dict(CONF))
         return run_archival(options, job_context(lake=self.job.lake))
 
-    def maintain(self) -> object:
-        return maintain_metadata_table(self.table.transaction_settings(dict(CONF)), dict(CONF), lambda said: None)
+    def maintain(self) -> None:
+        maintain_metadata_table(self.table.transaction_settings(dict(CONF)), dict(CONF), lambda said: None)
 
     def undo(self) -> object:
         options = RollbackOptions(base_path=self.job.url, hoodie_conf=dict(CONF))

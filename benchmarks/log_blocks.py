@@ -15,8 +15,9 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.lineitem_data import KEY, PRECOMBINE, lineitem_data  # noqa: E402
-from spark_jobs.core.files.log_block import BlockType  # noqa: E402
+from spark_jobs.core.files.log_block import BlockType, LogBlock  # noqa: E402
 from spark_jobs.core.files.log_contents import CONTENT_HEAD, read_rows  # noqa: E402
 from spark_jobs.core.files.log_format import DEFAULT_LOG_FORMAT, LogFormat  # noqa: E402
 from spark_jobs.core.files.log_reader import read_blocks, survey_log_files  # noqa: E402
@@ -95,9 +96,9 @@ def _run(case: Case, rounds: int) -> None:
         blocks = list(read_blocks(content))
         assert sum(read_rows(block).num_rows for block in blocks) == count
         numbers = (
-            count / _median(rounds, lambda log_format=log_format: _log(case, log_format)),
-            count / _median(rounds, lambda blocks=blocks: [read_rows(block, case.schema) for block in blocks]),
-            count / _median(rounds, lambda blocks=blocks: [read_rows(block, few) for block in blocks]),
+            count / _median(rounds, partial(_log, case, log_format)),
+            count / _median(rounds, partial(_rows, blocks, case.schema)),
+            count / _median(rounds, partial(_rows, blocks, few)),
         )
         merge = _merge_seconds(case, log_format, rounds)
         print(f"{name:34}" + "".join(f"{each:12,.0f}" for each in numbers) + f"{len(content) / 1e6:8.1f}{merge:10.3f}")
@@ -162,6 +163,10 @@ def _merge_seconds(case: Case, log_format: LogFormat, rounds: int) -> float:
 def _log(case: Case, log_format: LogFormat) -> bytes:
     blocks = data_blocks(case.rows, case.avro, INSTANTS[0], log_format)
     return b"".join(itertools.chain.from_iterable(block.pieces for block in blocks))
+
+
+def _rows(blocks: Sequence[LogBlock], schema: pa.Schema) -> list[pa.Table]:
+    return [read_rows(block, schema) for block in blocks]
 
 
 def _median(rounds: int, work: Callable[[], Any]) -> float:

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,7 +36,7 @@ from spark_jobs.core.metadata_table.partition_files import write_partition  # no
 from spark_jobs.core.metadata_table.record_index import all_records, cells_of_group, changes_of_commit  # noqa: E402
 from spark_jobs.core.metadata_table.record_keys import KeySource  # noqa: E402
 from spark_jobs.core.metadata_table.record_locations import RecordIndex, RecordIndexShard  # noqa: E402
-from spark_jobs.core.storage import LocalStorage  # noqa: E402
+from spark_jobs.core.storage import LocalStorage, RelativePath  # noqa: E402
 from spark_jobs.core.timeline.active import ActiveTimeline  # noqa: E402
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType  # noqa: E402
 from spark_jobs.core.timeline.write_stat import WriteStat  # noqa: E402
@@ -76,7 +77,7 @@ def make_files(folder: Path, records: int, files: int) -> tuple[FileSystemView, 
         stats.append(
             WriteStat(
                 file_id=file_id,
-                path=str(BaseFileName(file_id, "0-0-0", AFTER)),
+                path=RelativePath(str(BaseFileName(file_id, "0-0-0", AFTER))),
                 partition_path="",
                 prev_commit=BEFORE,
                 num_inserts=each // 10,
@@ -86,7 +87,7 @@ def make_files(folder: Path, records: int, files: int) -> tuple[FileSystemView, 
     return FileSystemView(tuple(groups), Visibility(frozenset({BEFORE}), ""), {}), stats
 
 
-def no_logs(*_: object) -> Any:
+def no_logs(timeline: ActiveTimeline, file_slice: FileSlice, also: str | None) -> Any:
     raise AssertionError("no slice here has logs")
 
 
@@ -125,7 +126,7 @@ def run(folder: Path, records: int, files: int) -> None:
     chosen = np.random.default_rng(2).permutation(len(keys))
     for asked in (10, 1_000, len(keys) // 10, len(keys)):
         some = keys.take(pa.array(chosen[:asked]))
-        found = measured(f"look {asked:,} keys up", asked, lambda some=some: index.locations(some))
+        found = measured(f"look {asked:,} keys up", asked, partial(index.locations, some))
         assert found.num_rows == asked
 
 

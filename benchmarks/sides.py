@@ -41,7 +41,12 @@ SPARK_SETTINGS: Final = {
 }
 
 
-_MODULES: Final = {"write": "spark_jobs.ingest", "compact": "spark_jobs.compact", "cluster": "spark_jobs.cluster"}
+_MODULES: Final = {
+    "write": "spark_jobs.ingest",
+    "compact": "spark_jobs.compact",
+    "cluster": "spark_jobs.cluster",
+    "rollback": "spark_jobs.rollback",
+}
 """The entry point of each command that a job without Spark does."""
 
 
@@ -122,8 +127,17 @@ class LocalJob:
     def __exit__(self, *error: object) -> None:
         return
 
-    def ask(self, command: str, *, path: str, options: Mapping[str, str], source: str = "", operation: str = "") -> Any:
-        """Do a write, a compaction or a clustering, as the serving ends do; the job's result. ``seconds`` is then what
+    def ask(
+        self,
+        command: str,
+        *,
+        path: str,
+        options: Mapping[str, str],
+        source: str = "",
+        operation: str = "",
+        instant: str = "",
+    ) -> Any:
+        """Do a write, a service or a rollback, as the serving ends do; the job's result. ``seconds`` is then what
         the whole process took.
 
         :raises SystemExit: it failed.
@@ -131,6 +145,8 @@ class LocalJob:
         words = ["--base-path", path]
         if command == "write":
             words += ["--source", source, "--source-format", "parquet", "--op", operation]
+        if instant:
+            words += ["--instant-time", instant]
         words += [word for name, value in options.items() for word in ("--hoodie-conf", f"{name}={value}")]
         begun = time.monotonic()
         done = subprocess.run(

@@ -30,7 +30,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.instant_names import file_name_of
 from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.storage import LocalStorage, RelativePath
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive.known import archive_of
 from spark_jobs.core.timeline.archive.v6.entries import entry_of
@@ -71,8 +71,8 @@ def make_archive(folder: Path, instants: int) -> None:
 def _metadata(instant: Instant) -> bytes:
     stats = tuple(
         WriteStat(
-            file_id=f"{number:08d}-1111-2222-3333-444444444444-0",
-            path=f"2024/01/{number:02d}/{number:08d}-1111-2222-3333-444444444444-0_0-1-1_{instant.timestamp}.parquet",
+            file_id=(file_id := f"{number:08d}-1111-2222-3333-444444444444-0"),
+            path=RelativePath(f"2024/01/{number:02d}/{file_id}_0-1-1_{instant.timestamp}.parquet"),
             partition_path=f"2024/01/{number:02d}",
             num_writes=1000,
         )

@@ -31,7 +31,6 @@ WRITES = {
     "insert_overwrite": (70,),
 }
 """Operations that a role may do, each with the keys that it changes; those of new keys differ by role."""
-SERVICES = ("read", "since read", "compact", "cluster", "clean", "archive", "roll back", "maintain")
 DISK = Table(kind=MOR, guarded=True, has_metadata=True, index="BLOOM", has_upkeep=False, fills_files=False)
 STORE = Table(kind=COW, guarded=False, has_metadata=True, index="BLOOM", has_upkeep=False, fills_files=False)
 TABLES = {"disk": DISK, "store": STORE}
@@ -51,8 +50,8 @@ _A_DAY_BEFORE_MS = -86_400_000.0
 
 @dataclass(frozen=True, slots=True)
 class SmallWorld:
-    """What each role does, by its name in :data:`WRITES` or :data:`SERVICES`, to a table in which a write of a dead
-    process is left where ``has_leftover``.
+    """What each role does, a write of :data:`WRITES` or what :meth:`World.serve` knows, to a table in which a write of
+    a dead process is left where ``has_leftover``.
     """
 
     table: Table
