@@ -63,7 +63,7 @@ def test_a_failure_is_told_by_what_it_needs() -> None:
         whole = next(one for one in map(run_seed, LOOKED_AT[30:]) if one.wrong)
         small = shrunk(whole, most_runs=12)
     assert small.wrong
-    assert len(small.steps) < len(whole.steps)
+    assert len(small.faults) + len(small.switches) < len(whole.faults) + len(whole.switches)
     assert any("WRONG" in line for line in story(small))
     drawn = list(picture(small.steps))
     assert max(map(len, drawn)) <= WIDTH
