@@ -94,6 +94,8 @@ FAULTS: Mapping[str, Sequence[str]] = {
     "faults/test_bootstrap_faults.py::test_after_any_broken_call_a_rerun_gives_the_same": (),
     "faults/test_indexing_faults.py::test_after_any_broken_call_a_rerun_gives_the_same": (),
     "faults/test_killed_steps.py::test_each_step_killed_at_any_moment": (),
+    "faults/test_small_worlds.py::test_one_after_the_other": ("disk",),
+    "faults/test_small_worlds.py::test_with_one_preemption": ("clean and maintain",),
     "faults/test_together.py::test_a_writer_and_all_services_together": (),
     "faults/test_bad_input.py::test_services_say_the_same": (
         *("corrupt properties-compact", "table of version 8-cluster", "table of version 5-clean"),

@@ -25,7 +25,9 @@ def test_one_after_the_other(table: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "small", [SmallWorld(DISK, ("clean", "maintain")), SmallWorld(TABLES["store"], ("archive", "roll back"), True)]
+    "small",
+    [SmallWorld(DISK, ("clean", "maintain")), SmallWorld(TABLES["store"], ("archive", "roll back"), True)],
+    ids=lambda small: " and ".join(small.does),
 )
 def test_with_one_preemption(small: SmallWorld) -> None:
     found = Explorer(small, bound=1, most=1000).explore()
