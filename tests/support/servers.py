@@ -45,6 +45,10 @@ class DatedStorage(ObjectStorage):
         self.dates.pop(path, None)
         ObjectStorage.replace(self, path, data, durable=durable)
 
+    def replace_if(self, path: str, data: bytes, etag: str) -> None:
+        ObjectStorage.replace_if(self, path, data, etag)
+        self.dates.pop(path, None)
+
     def stat(self, path: str) -> FileStatus | None:
         status = ObjectStorage.stat(self, path)
         return None if status is None else self._dated(status)

@@ -295,10 +295,10 @@ class Raced(Through):
             yield
 
 
-@pytest.mark.parametrize("content", [b"", elsewhere(leaseMs=1000)])
+@pytest.mark.parametrize("content", [b"", elsewhere(leaseMs=9000)])
 def test_a_stale_lock_that_another_took_meanwhile_stays_its(root: Folder, content: bytes) -> None:
     path = root / "lock"
-    path.write_bytes(elsewhere(leaseMs=1000))
+    path.write_bytes(elsewhere(leaseMs=5000))
     make_older(path, 10)
     with pytest.raises(LockNotAcquiredError):
         lock_at(path.through(Raced(root.storage, content))).acquire()
