@@ -30,7 +30,7 @@ from spark_jobs.core.merge.payload import Payload, payload_for_write
 from spark_jobs.core.merge.payloads.event_time import EventTime
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove
-from spark_jobs.core.transaction.conflict import FileGroupKey
+from spark_jobs.core.transaction.conflict import PlaceOf, as_it_is
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.key_form import with_stored_form
@@ -134,9 +134,10 @@ class WriteConfig:
                 )
         return True
 
-    def place_of(self, group: FileGroupKey) -> FileGroupKey:
+    @property
+    def place_of(self) -> PlaceOf:
         """What of a file group no other write may have: its bucket, where that is the index."""
-        return place_of_bucket(group) if self.index_type.places_by_key else group
+        return place_of_bucket if self.index_type.places_by_key else as_it_is
 
     @property
     def looks_up(self) -> bool:

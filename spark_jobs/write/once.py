@@ -12,7 +12,6 @@ from spark_jobs.core.timeline.archived import commits_that_say
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.rolled_back import RolledBackWrites
 from spark_jobs.core.transaction.contradictions import refuse_rolled_back_commits
-from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings
 
 
@@ -47,7 +46,7 @@ def _archived_write(timeline: ActiveTimeline, key: str) -> tuple[Instant, Commit
 def running_write(settings: TransactionSettings, timeline: ActiveTimeline, key: str) -> Instant | None:
     """A pending write with the key whose writer still lives."""
     for instant in timeline.pending(COMMITS):
-        pulse = read_pulse(settings.storage, settings.base_path, instant.timestamp, settings.heartbeat, settings.clock)
+        pulse = settings.pulse(instant.timestamp)
         if pulse.alive and pulse.idempotency_key == key:
             return instant
     return None

@@ -16,6 +16,13 @@ from spark_jobs.core.format.order import BEFORE_ALL, latest, oldest_first
 from spark_jobs.core.timeline.active import ActiveTimeline
 
 FileGroupKey = tuple[str, str]
+PlaceOf = Callable[[FileGroupKey], FileGroupKey]
+"""What of a file group no two writers may have; the bucket where that is the index."""
+
+
+def as_it_is(group: FileGroupKey) -> FileGroupKey:
+    """The place of a file group where its id alone counts."""
+    return group
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +134,7 @@ def find_conflict(
     touched: frozenset[FileGroupKey],
     groups_of: Callable[[Instant], frozenset[FileGroupKey]],
     is_compaction: Callable[[Instant], bool],
-    place_of: Callable[[FileGroupKey], FileGroupKey] = lambda group: group,
+    place_of: PlaceOf = as_it_is,
 ) -> tuple[Instant, frozenset[FileGroupKey]] | None:
     """The first candidate with a file group of the writer's, and which; None where there is none.
 

@@ -13,13 +13,18 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
+from spark_jobs.core.transaction.conflict import (
+    Baseline,
+    FileGroupKey,
+    PlaceOf,
+    as_it_is,
+    candidates,
+    find_conflict,
+)
 from spark_jobs.core.transaction.rules import Change, ConflictRules
 from spark_jobs.core.view.pending import compaction_groups, replaced_by_plan
 
 NONE: frozenset[FileGroupKey] = frozenset()
-PlaceOf = Callable[[FileGroupKey], FileGroupKey]
-"""What of a file group no two writers may have; the bucket where that is the index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +35,15 @@ class Others:
     base_path: str
     clock: Clock
 
-    def groups(self, other: Instant) -> frozenset[FileGroupKey]:
-        """Of a completed commit, of a plan, or of a write that is inflight, as far as it says."""
+    def groups(self, other: Instant, shared: frozenset[FileGroupKey] = NONE) -> frozenset[FileGroupKey]:
+        """Of a completed commit, of a plan, or of a write that is inflight, as far as it says.
+
+        :param shared: left out where a completed upsert only appended to them.
+        """
         if other.is_completed:
-            return self.timeline.commit_metadata(other, self.clock).touched_file_groups()
+            metadata = self.timeline.commit_metadata(other, self.clock)
+            appended = shared & appended_groups(metadata, self.timeline.format) if shared else NONE
+            return metadata.touched_file_groups() - appended
         if other.action is Action.COMPACTION:
             return frozenset(compaction_groups(self.timeline, other, self.clock))
         if other.action is Action.REPLACE_COMMIT:
@@ -46,13 +56,6 @@ class Others:
         if not other.is_completed or other.action is not Action.COMMIT:
             return False
         return self.timeline.commit_metadata(other, self.clock).operation_type is OperationType.COMPACT
-
-    def appended(self, other: Instant) -> frozenset[FileGroupKey]:
-        """Of a completed upsert the file groups that have records more, and nothing less, by it."""
-        if not other.is_completed or other.action is not Action.DELTA_COMMIT:
-            return NONE
-        metadata = self.timeline.commit_metadata(other, self.clock)
-        return appended_groups(metadata, self.timeline.format)
 
     def change(self, other: Instant) -> Change:
         return Change(
@@ -98,7 +101,7 @@ def refuse_conflicts(
     baseline: Baseline,
     touched: frozenset[FileGroupKey],
     rules: ConflictRules,
-    place_of: PlaceOf = lambda group: group,
+    place_of: PlaceOf = as_it_is,
     shared: frozenset[FileGroupKey] = NONE,
 ) -> None:
     """
@@ -117,7 +120,7 @@ def refuse_conflicts(
         found,
         own,
         touched,
-        lambda other: others.groups(other) - (shared & others.appended(other) if shared else NONE),
+        lambda other: others.groups(other, shared),
         others.is_compaction,
         place_of,
     )
@@ -139,7 +142,7 @@ def refuse_earlier(
     own: Instant,
     touched: frozenset[FileGroupKey],
     is_alive: Callable[[Instant], bool],
-    place_of: PlaceOf = lambda group: group,
+    place_of: PlaceOf = as_it_is,
 ) -> None:
     """Asked before the first file is made: of two writes of one file group the later one ends, as it would at its end
     (Hudi: MarkerUtils.getCandidateInstants, which asks at each file, and the later one alone).

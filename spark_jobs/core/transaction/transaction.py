@@ -36,12 +36,12 @@ from spark_jobs.core.timeline.active import ActiveTimeline, load_timeline
 from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback
 from spark_jobs.core.timeline.steps import Content, complete, request, transition
-from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey
+from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, PlaceOf, as_it_is
 from spark_jobs.core.transaction.contradictions import refuse_rolled_back_commits
-from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings, read_pulse
+from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings, Pulse, read_pulse
 from spark_jobs.core.transaction.late_files import delete_orphans
 from spark_jobs.core.transaction.log_bases import refuse_logs_of_no_slice
-from spark_jobs.core.transaction.refusal import NONE, Others, PlaceOf, refuse_conflicts, refuse_earlier
+from spark_jobs.core.transaction.refusal import NONE, Others, refuse_conflicts, refuse_earlier
 from spark_jobs.core.transaction.rules import ConflictRules
 
 
@@ -65,6 +65,10 @@ class TransactionSettings:
 
     def load_timeline(self) -> ActiveTimeline:
         return load_timeline(self.storage, self.base_path, self.config)
+
+    def pulse(self, time: str) -> Pulse:
+        """What the heartbeat of an instant says."""
+        return read_pulse(self.storage, self.base_path, time, self.heartbeat, self.clock)
 
     def next_instant(self, timeline: ActiveTimeline) -> str:
         """A time for a new instant, later than all of the timeline; the caller holds the table lock.
@@ -141,7 +145,7 @@ class Transaction:
         *,
         written: frozenset[str],
         check: Callable[[ActiveTimeline], None] = lambda timeline: None,
-        place_of: PlaceOf = lambda group: group,
+        place_of: PlaceOf = as_it_is,
         shared: frozenset[FileGroupKey] = NONE,
     ) -> Instant:
         """Complete the instant under the lock.
@@ -212,9 +216,7 @@ class Transaction:
         settings = self.settings
 
         def is_alive(other: Instant) -> bool:
-            return read_pulse(
-                settings.storage, settings.base_path, other.timestamp, settings.heartbeat, settings.clock
-            ).alive
+            return settings.pulse(other.timestamp).alive
 
         refuse_earlier(self._others(settings.load_timeline()), self.instant, touched, is_alive, place_of)
 

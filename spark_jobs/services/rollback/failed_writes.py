@@ -11,7 +11,6 @@ from spark_jobs.core.format.folders import HEARTBEAT_FOLDER, MARKER_FOLDER, SOUR
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.transaction.heartbeat import Pulse, read_pulse
 from spark_jobs.core.transaction.late_files import late_files_of
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.pending import replaced_by_plan
@@ -39,13 +38,9 @@ def abandoned_writes(settings: TransactionSettings, timeline: ActiveTimeline) ->
     return list(reversed(timeline.filter(is_abandoned)))
 
 
-def _pulse(settings: TransactionSettings, time: str) -> Pulse:
-    return read_pulse(settings.storage, settings.base_path, time, settings.heartbeat, settings.clock)
-
-
 def is_alive(settings: TransactionSettings, instant: Instant) -> bool:
     """Whether a writer still works at a pending instant."""
-    return _pulse(settings, instant.timestamp).alive
+    return settings.pulse(instant.timestamp).alive
 
 
 def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, str]]:
@@ -113,7 +108,7 @@ def _debris(settings: TransactionSettings, timeline: ActiveTimeline) -> list[Fil
     folders = (f"{base_path}/{HEARTBEAT_FOLDER}", f"{base_path}/{MARKER_FOLDER}", f"{base_path}/{SOURCE_FOLDER}")
     listed = [status for folder in folders if not timeline.lacks(folder) for status in settings.storage.list(folder)]
     found = [(instant_of_debris(status.name, settings.storage), status) for status in listed]
-    gone = {time for time in {time for time, _ in found} - pending if time and not _pulse(settings, time).alive}
+    gone = {time for time in {time for time, _ in found} - pending if time and not settings.pulse(time).alive}
     return [status for time, status in found if time in gone]
 
 
@@ -148,7 +143,7 @@ def undo(settings: TransactionSettings, time: str, notify: Callable[[str], None]
     try:
         with settings.new_lock() as locked:
             timeline = locked.load_timeline()
-            if _pulse(locked, time).alive:
+            if locked.pulse(time).alive:
                 return  # another worker took the instant over: it is no longer this process's to undo
             for instant in timeline.find(time):
                 keep = is_plan(locked, timeline, instant)

@@ -16,7 +16,6 @@ from spark_jobs.core.format.instant import WRITES, Action, Instant, State
 from spark_jobs.core.format.order import latest, oldest_first, precedes
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.written_files import CommittedFiles, refuse_lost_commits
 from spark_jobs.engine.context import JobContext
@@ -260,8 +259,7 @@ def _target(settings: TransactionSettings, table: HudiTable, asked: str) -> Inst
             instant=asked,
         )
     (target,) = found
-    pulse = read_pulse(settings.storage, settings.base_path, asked, settings.heartbeat, settings.clock)
-    if pulse.alive:
+    if settings.pulse(asked).alive:
         raise WriteConflictError(
             f"{target} has a live heartbeat", todo="stop its writer, or wait until it is gone", instant=asked
         )
