@@ -43,6 +43,8 @@ CONF: Final = {
     "hoodie.index.type": "SIMPLE",
     "hoodie.parquet.small.file.limit": "100000000",
 }
+ROWS: Final = 10
+"""Of each partition; a commit changes them all."""
 PHASES: Final = ("begin", "publish")
 CALLS: Final = frozenset(
     {
@@ -135,9 +137,9 @@ def lake_of(delay_ms: float, watch: Watch) -> Lake:
     return Lake(storages={"file": local}, choose_lock=chosen)
 
 
-def rows(partition: int, first: int, count: int, value: str) -> pa.Table:
-    ids = [f"{partition}-{one}" for one in range(first, first + count)]
-    return pa.table({"id": ids, "p": [f"p{partition}"] * count, "v": [value] * count, "ts": [1] * count})
+def rows(partition: int, value: str) -> pa.Table:
+    ids = [f"{partition}-{one}" for one in range(ROWS)]
+    return pa.table({"id": ids, "p": [f"p{partition}"] * ROWS, "v": [value] * ROWS, "ts": [1] * ROWS})
 
 
 def write(url: str, number: int, seconds: float, delay_ms: float) -> dict[str, Any]:
@@ -149,7 +151,7 @@ def write(url: str, number: int, seconds: float, delay_ms: float) -> dict[str, A
     while time.monotonic() - begun < seconds:
         at = time.monotonic()
         try:
-            HudiTable.open(url, lake=lake).upsert(rows(number, 0, 10, f"{len(took)}"), hoodie_conf=CONF)
+            HudiTable.open(url, lake=lake).upsert(rows(number, f"{len(took)}"), hoodie_conf=CONF)
         except WriteConflictError:
             refused += 1
             continue
@@ -175,22 +177,20 @@ def measure(folder: Path, writers: int, groups: int, seconds: float, delay_ms: f
         table_type="COPY_ON_WRITE",
     )
     table.upsert(
-        pa.concat_tables([rows(one, 0, 10, "first") for one in range(max(groups, writers))]),
+        pa.concat_tables([rows(one, "first") for one in range(max(groups, writers))]),
         hoodie_conf=CONF,
     )
     command = [sys.executable, __file__, "--child", url, "--seconds", str(seconds), "--delay-ms", str(delay_ms)]
-    begun = time.monotonic()
     children = [
         subprocess.Popen([*command, "--number", str(one)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         for one in range(writers)
     ]
     reports = [json.loads(child.communicate()[0].splitlines()[-1]) for child in children]
-    whole = time.monotonic() - begun
     wrong = [str(one) for one in validate(url) if one.is_error]
-    print(told(writers, reports, whole, wrong), flush=True)
+    print(told(writers, reports, wrong), flush=True)
 
 
-def told(writers: int, reports: Sequence[Mapping[str, Any]], whole: float, wrong: Sequence[str]) -> str:
+def told(writers: int, reports: Sequence[Mapping[str, Any]], wrong: Sequence[str]) -> str:
     took = sorted(one for report in reports for one in report["took"])
     commits = len(took)
     seconds = statistics.mean(report["seconds"] for report in reports)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.parsers import CORPUS, PARSERS, kept_inputs
+from tests.support.parsers import CORPUS, PARSERS, kept_inputs, slug
 
 MOST_KEPT, LARGEST_KEPT = 30, 512
 """Inputs of one parser, and bytes of one input."""
@@ -34,17 +34,13 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def slug(name: str) -> str:
-    return name.replace(" ", "-").lower()
-
-
 def _goes_well(name: str, seconds: int, folder: Path) -> bool:
     """Its corpus grows by what reached new branches; what made it fail is in a file beside."""
     grown, failures = folder / slug(name), folder / "failures"
     for one in (grown, failures):
         one.mkdir(parents=True, exist_ok=True)
     for data in (*PARSERS[name].seeds(), *kept_inputs(name)):
-        (grown / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
+        _put(grown, data)
     largest = max(path.stat().st_size for path in grown.iterdir())
     command = [
         *(sys.executable, "-m", "tests.fuzz.one", name, str(grown)),
@@ -71,7 +67,11 @@ def _keep(name: str, grown: Path) -> None:
         (path for path in grown.iterdir() if path.stat().st_size <= LARGEST_KEPT), key=lambda one: one.stat().st_size
     )
     for path in small[:: max(1, len(small) // MOST_KEPT)][:MOST_KEPT]:
-        (target / hashlib.sha256(path.read_bytes()).hexdigest()[:16]).write_bytes(path.read_bytes())
+        _put(target, path.read_bytes())
+
+
+def _put(folder: Path, data: bytes) -> None:
+    (folder / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
 
 
 if __name__ == "__main__":

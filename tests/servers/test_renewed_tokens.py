@@ -49,25 +49,27 @@ class Giver:
         return self.given[-1], (datetime.now(UTC) + RENEWED_BEFORE + timedelta(seconds=SECONDS_OF_A_TOKEN)).isoformat()
 
 
+def _say(handler: BaseHTTPRequestHandler, text: str, kind: str = "application/json") -> None:
+    handler.send_response(200)
+    handler.send_header("content-type", kind)
+    handler.send_header("content-length", str(len(text)))
+    handler.end_headers()
+    handler.wfile.write(text.encode())
+
+
 @contextmanager
 def machine() -> Iterator[Giver]:
     class Handler(Quiet, BaseHTTPRequestHandler):
         def do_PUT(self) -> None:
-            self._say("a session of the service")
+            _say(self, "a session of the service")
 
         def do_GET(self) -> None:
             if self.path.endswith("/security-credentials/"):
-                self._say("role-of-the-machine")
+                _say(self, "role-of-the-machine")
                 return
             token, end = state.next()
             key = {"AccessKeyId": "A", "SecretAccessKey": "S", "Token": token, "Code": "Success"}
-            self._say(json.dumps({**key, "Expiration": end}))
-
-        def _say(self, text: str) -> None:
-            self.send_response(200)
-            self.send_header("content-length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text.encode())
+            _say(self, json.dumps({**key, "Expiration": end}))
 
     state = Giver(url="")
     with served(Handler) as state.url:
@@ -83,10 +85,7 @@ def pods() -> Iterator[Giver]:
             state.asked.append(self.headers["authorization"])
             token, end = state.next()
             text = json.dumps({"AccessKeyId": "A", "SecretAccessKey": "S", "Token": token, "Expiration": end})
-            self.send_response(200)
-            self.send_header("content-length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text.encode())
+            _say(self, text)
 
     state = Giver(url="")
     with served(Handler) as state.url:
@@ -105,11 +104,7 @@ def roles() -> Iterator[Giver]:
             found = "".join(f"<{name}>{value}</{name}>" for name, value in parts.items())
             text = f"<Credentials>{found}</Credentials>"
             text = f"<AssumeRoleResponse><AssumeRoleResult>{text}</AssumeRoleResult></AssumeRoleResponse>"
-            self.send_response(200)
-            self.send_header("content-type", "text/xml")
-            self.send_header("content-length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text.encode())
+            _say(self, text, "text/xml")
 
     state = Giver(url="")
     with served(Handler) as state.url:

@@ -74,16 +74,10 @@ def run_seed(seed: int, without: Without | None = None) -> Outcome:
     )
     world = _world(plan, seed, objects, weather, without.switches)
     with installed(world.clock, world.processes):
-        world.begin()
-        world.scheduler.run()
-        weather.is_calm = True
-        if not world.wrong and not world.scheduler.ended_by:
-            world.add_end()
-            world.scheduler.run()
-    wrong = [*world.wrong, *([world.scheduler.ended_by] if not world.wrong and world.scheduler.ended_by else [])]
+        wrong = world.live()
     return Outcome(
         seed=seed,
-        wrong=tuple(wrong),
+        wrong=wrong,
         steps=tuple(world.storage.steps),
         faults=tuple(weather.faults),
         switches=tuple(world.scheduler.switches),

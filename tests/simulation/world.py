@@ -87,7 +87,7 @@ class World:
     def lake(self) -> Lake:
         return Lake(storages={SCHEME: self.storage}, clock=self.clock)
 
-    def begin(self, *, within_ms: float = 1000) -> None:
+    def _begin(self, within_ms: float) -> None:
         """All roles, each with a task of its own, that begins by chance; writers in the first half."""
         for role, writes in self.plan.writers.items():
             for name in (role, second_try_of(role)) if role in self.plan.doubled else (role,):
@@ -99,8 +99,15 @@ class World:
                 Task(role, None, partial(self._serve, role, services), self.random.uniform(0, within_ms))
             )
 
-    def add_end(self) -> None:
-        self.scheduler.add(Task("end", None, self._end, self.scheduler.now_ms))
+    def live(self, *, within_ms: float = 1000) -> tuple[str, ...]:
+        """All of it, and where nothing was wrong the quiet end; what is wrong."""
+        self._begin(within_ms)
+        self.scheduler.run()
+        self.storage.weather.is_calm = True
+        if not self.wrong and not self.scheduler.ended_by:
+            self.scheduler.add(Task("end", None, self._end, self.scheduler.now_ms))
+            self.scheduler.run()
+        return tuple(self.wrong) or ((self.scheduler.ended_by,) if self.scheduler.ended_by else ())
 
     def refuse(self, what: str) -> None:
         """Something is wrong: the world ends with it."""

@@ -10,7 +10,7 @@ from spark_jobs.core.transaction.transaction import Transaction
 
 
 def before_it_publishes(work: Callable[[], object]) -> Any:
-    """Another process's work, right before the next publication."""
+    """Another process's work, right before each publication but its own."""
     publish = Transaction.publish
 
     def after_another(self: Transaction, *arguments: Any, **named: Any) -> Any:

@@ -79,9 +79,14 @@ class Parser:
     seeds: Callable[[], list[bytes]]
 
 
+def slug(name: str) -> str:
+    """Of a parser, for a folder."""
+    return name.replace(" ", "-").lower()
+
+
 def kept_inputs(name: str) -> list[bytes]:
     """What ``tests/fuzz`` found to reach branches of a parser."""
-    folder = CORPUS / name.replace(" ", "-").lower()
+    folder = CORPUS / slug(name)
     return [path.read_bytes() for path in sorted(folder.iterdir())] if folder.is_dir() else []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -13,11 +12,11 @@ from tests.simulation.scheduler import Scheduler, Task
 
 
 class How(Enum):
-    """What happens to a process at one of its calls."""
+    """What happens to a process at one of its calls, {}."""
 
-    WAIT = "waits before it"
-    LAPSE = "is suspended before it, until its leases are over"
-    DIE = "dies before it"
+    WAIT = "waits before {}"
+    LAPSE = "is suspended before {}, until its leases are over"
+    DIE = "dies before {}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,7 +37,6 @@ class Preemption:
     then: str
 
 
-_ITSELF = re.compile(r" before it(?=\W|$)")
 Schedule = tuple[Preemption, ...]
 """By their numbers. A world that follows it is the same each time."""
 
@@ -80,7 +78,7 @@ class ScheduledScheduler(Scheduler):
         process = own.process
         if planned is None or process is None:
             return
-        self.tell(_ITSELF.sub(f" before {call} {path.rpartition('/')[2]}", planned.how.value))
+        self.tell(planned.how.value.format(f"{call} {path.rpartition('/')[2]}"))
         self._order = (planned.then, *(one for one in self._order if one != planned.then))
         own.is_before_change = is_change
         if planned.how is How.DIE:

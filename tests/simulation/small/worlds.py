@@ -137,16 +137,12 @@ def live(small: SmallWorld, roles: Sequence[str], schedule: Schedule) -> Lived:
     world = _world(plan, objects.copied(), copy.deepcopy(model), scheduler)
     scheduler.tell = world.storage.note
     with installed(world.clock, world.processes):
-        world.begin(within_ms=0.0)
-        scheduler.run()
-        if not world.wrong and not scheduler.ended_by:
-            world.add_end()
-            scheduler.run()
+        wrong = world.live(within_ms=0.0)
     return Lived(
         schedule=schedule,
         calls=tuple(scheduler.calls),
         left_at=scheduler.left_at,
-        wrong=tuple(world.wrong) or ((scheduler.ended_by,) if scheduler.ended_by else ()),
+        wrong=wrong,
         steps=tuple(world.storage.steps),
     )
 

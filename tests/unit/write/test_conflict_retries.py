@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
 from spark_jobs.core.errors import HudiError, WriteConflictError
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.transaction.transaction import Transaction
 from tests.faults import local_table as local
+from tests.support.beside import before_it_publishes
 from tests.support.folder import Folder
 from tests.unit.core.support import HandClock
 
@@ -37,16 +36,13 @@ def table(root: Folder, clock: HandClock) -> HudiTable:
 
 def beside(table: HudiTable, others: int, another: Callable[[HudiTable, int], object]) -> Any:
     """Another writer's work right before the first ``others`` publications of this one."""
-    publish, left = Transaction.publish, [*range(others)]
+    left = [*range(others)]
 
-    def after_another(self: Transaction, *arguments: Any, **named: Any) -> Any:
+    def next_of_them() -> None:
         if left:
-            number = left.pop(0)
-            with patch.object(Transaction, "publish", publish):
-                another(table.refreshed(), number)
-        return publish(self, *arguments, **named)
+            another(table.refreshed(), left.pop(0))
 
-    return patch.object(Transaction, "publish", after_another)
+    return before_it_publishes(next_of_them)
 
 
 def update(table: HudiTable, number: int) -> object:
