@@ -7,7 +7,6 @@ script}``.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from real_hudi_env import ROOT, SetupError, exclusive, print_made, run_logged
+from real_hudi_env import SetupError, exclusive, folder_of, print_made, run_logged
 
 VARIABLE = "PYHUDI_AZURITE_ENV"
 PACKAGE = "azurite@3.35.0"
@@ -31,8 +30,7 @@ class AzuriteEnvironment:
 
 def directory() -> Path:
     """The environment's directory, there or not."""
-    given = os.environ.get(VARIABLE)
-    return Path(given).expanduser().resolve() if given else ROOT / ".cache" / "azurite"
+    return folder_of(VARIABLE, "azurite")
 
 
 def prepare() -> AzuriteEnvironment:

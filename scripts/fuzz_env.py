@@ -7,14 +7,13 @@ goes to stderr; the last line on stdout is a JSON object ``{"path": what PYTHONP
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from real_hudi_env import ROOT, exclusive, print_made, run_logged
+from real_hudi_env import exclusive, folder_of, print_made, run_logged
 
 VARIABLE = "PYHUDI_FUZZ_ENV"
 PACKAGE = "atheris==3.0.0"
@@ -27,8 +26,7 @@ class FuzzEnvironment:
 
 def directory() -> Path:
     """The folder, there or not."""
-    given = os.environ.get(VARIABLE)
-    return Path(given).expanduser().resolve() if given else ROOT / ".cache" / "fuzz"
+    return folder_of(VARIABLE, "fuzz")
 
 
 def prepare() -> FuzzEnvironment:

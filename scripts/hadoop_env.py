@@ -8,7 +8,6 @@ Progress goes to stderr; the last line on stdout is a JSON object ``{"jars": [ja
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ import pyspark
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from real_hudi_env import ROOT, exclusive, java, print_made, resolve
+from real_hudi_env import exclusive, folder_of, java, print_made, resolve
 
 VARIABLE = "PYHUDI_HADOOP_ENV"
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -41,8 +40,7 @@ class HadoopJars:
 
 def directory() -> Path:
     """Where the jars are, or will be."""
-    given = os.environ.get(VARIABLE)
-    return Path(given).expanduser().resolve() if given else ROOT / ".cache" / "hadoop"
+    return folder_of(VARIABLE, "hadoop")
 
 
 def prepare() -> HadoopJars:

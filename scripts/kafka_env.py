@@ -7,13 +7,12 @@ Progress goes to stderr; the last line on stdout is a JSON object ``{"broker": [
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pyspark
-from real_hudi_env import ROOT, exclusive, java, print_made, resolve
+from real_hudi_env import exclusive, folder_of, java, print_made, resolve
 
 VARIABLE = "PYHUDI_KAFKA_ENV"
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -45,8 +44,7 @@ class KafkaJars:
 
 def directory() -> Path:
     """Where the jars are, or will be."""
-    given = os.environ.get(VARIABLE)
-    return Path(given).expanduser().resolve() if given else ROOT / ".cache" / "kafka"
+    return folder_of(VARIABLE, "kafka")
 
 
 def recorded() -> KafkaJars | None:

@@ -45,10 +45,15 @@ class HudiEnvironment:
     jars: tuple[str, ...]
 
 
+def folder_of(variable: str, name: str) -> Path:
+    """The folder that a variable of the environment names, else one of the repository's ``.cache``."""
+    given = os.environ.get(variable)
+    return Path(given).expanduser().resolve() if given else ROOT / ".cache" / name
+
+
 def directory() -> Path:
     """The environment's directory, there or not."""
-    given = os.environ.get(VARIABLE)
-    return Path(given).expanduser().resolve() if given else ROOT / ".cache" / "hudi-3.5"
+    return folder_of(VARIABLE, "hudi-3.5")
 
 
 def prepare(target: Path) -> HudiEnvironment:

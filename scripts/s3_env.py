@@ -8,7 +8,6 @@ goes to stderr; the last line on stdout is a JSON object ``{"server": the progra
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 import venv
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from real_hudi_env import ROOT, SetupError, exclusive, print_made, run_logged
+from real_hudi_env import ROOT, SetupError, exclusive, folder_of, print_made, run_logged
 
 CONSTRAINTS = ROOT / "constraints-s3.txt"
 VARIABLE = "PYHUDI_S3_ENV"
@@ -30,8 +29,7 @@ class S3Environment:
 
 def directory() -> Path:
     """The environment's directory, there or not."""
-    given = os.environ.get(VARIABLE)
-    return Path(given).expanduser().resolve() if given else ROOT / ".cache" / "s3"
+    return folder_of(VARIABLE, "s3")
 
 
 def prepare() -> S3Environment:
