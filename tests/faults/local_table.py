@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from typing import Final, NoReturn
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -33,6 +36,7 @@ from tests.support.deaths import in_another_process
 from tests.support.folder import Where, as_folder, lake_of
 from tests.support.jobs import job_context
 
+_DEAD: Final = 7
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string()), ("v", pa.string()), ("ts", pa.int64())])
 AT_ONCE = {
     "hoodie.compact.inline.max.delta.commits": "1",
@@ -144,7 +148,29 @@ def begin_and_leave(path: Where, rows: pa.Table) -> None:
 
 def die_writing(path: Where, rows: pa.Table) -> None:
     """:func:`begin_and_leave` in another process, which is gone then."""
-    assert in_another_process(lambda: begin_and_leave(path, rows)) == 0
+    assert in_another_process(partial(_with, dict(AT_ONCE), lambda: begin_and_leave(path, rows))) == 0
+
+
+def die_calling(owner: object, name: str, work: Callable[[], object], *, after: bool = False) -> None:
+    """Work in another process, with the settings of now, that dies where it would call this, or after that."""
+    assert in_another_process(partial(_with, dict(AT_ONCE), lambda: _to_its_death(owner, name, work, after))) == _DEAD
+
+
+def _with(settings: Mapping[str, str], work: Callable[[], object]) -> None:
+    AT_ONCE.update(settings)
+    work()
+
+
+def _to_its_death(owner: object, name: str, work: Callable[[], object], after: bool) -> None:
+    call = getattr(owner, name)
+
+    def die(*given: object, **named: object) -> NoReturn:
+        if after:
+            call(*given, **named)
+        os._exit(_DEAD)
+
+    setattr(owner, name, die)
+    work()
 
 
 def compact(path: Where) -> None:

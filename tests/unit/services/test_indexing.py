@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-
 import pytest
 
 from spark_jobs.core.config.keys import table as table_keys
@@ -27,7 +24,6 @@ from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.job import run_compaction
 from tests.faults import local_table as local
-from tests.support.deaths import in_another_process
 from tests.support.folder import Folder
 from tests.support.indexing import run
 from tests.support.jobs import job_context
@@ -250,18 +246,8 @@ def test_a_failed_one_leaves_nothing(path: Folder, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("mode", [IndexingMode.EXECUTE, IndexingMode.SCHEDULE_AND_EXECUTE])
 @pytest.mark.parametrize("where", ["write", "publish"])
-def test_one_that_died_is_made_again(
-    path: Folder, monkeypatch: pytest.MonkeyPatch, where: str, mode: IndexingMode
-) -> None:
-    with monkeypatch.context() as patched:
-        step: Callable[..., object] = getattr(IndexBuild, where)
-
-        def die(build: IndexBuild, *storage: Storage) -> None:
-            step(build, *storage)
-            os._exit(0)
-
-        patched.setattr(IndexBuild, where, die)
-        assert in_another_process(lambda: run(path)) == 0
+def test_one_that_died_is_made_again(path: Folder, where: str, mode: IndexingMode) -> None:
+    local.die_calling(IndexBuild, where, lambda: run(path), after=True)
     outlast(path)
     assert indexing_instants(path) == [State.INFLIGHT]
     assert (listed(path), being_made(path)) == (("files",), ("record_index",))
@@ -276,10 +262,8 @@ def test_one_that_died_is_made_again(
     assert agrees(path)
 
 
-def test_one_that_died_after_it_was_listed_is_completed(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(RequestedIndexing, "completed_payload", lambda *_: os._exit(0))
-        assert in_another_process(lambda: run(path)) == 0
+def test_one_that_died_after_it_was_listed_is_completed(path: Folder) -> None:
+    local.die_calling(RequestedIndexing, "completed_payload", lambda: run(path))
     outlast(path)
     assert (indexing_instants(path), listed(path)) == ([State.INFLIGHT], ("files", "record_index"))
     upsert(path, 10, 3)

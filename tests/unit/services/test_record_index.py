@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import partial
 
@@ -21,7 +20,6 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.write import tasks
 from tests.faults import local_table as local
-from tests.support.deaths import in_another_process
 from tests.support.folder import Folder
 from tests.support.locks import outlast
 from tests.support.record_index import (
@@ -141,16 +139,14 @@ def test_updates_leave_the_instant_of_the_insert(path: Folder) -> None:
     assert first < second < third
 
 
-def test_what_a_rollback_undoes_leaves_the_index(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_rollback_undoes_leaves_the_index(path: Folder) -> None:
     """Whether the writer died before the metadata table was told or after."""
     upsert(path, 0, 1)
     before = places_by_index(path)
     local.die_writing(path, local.batch(10, 10, "lost", 99))
     local.roll_back(path)
     assert agrees(path)
-    with monkeypatch.context() as patched:
-        patched.setattr(Transaction, "_complete", lambda *_: os._exit(0))
-        assert in_another_process(lambda: local.write(path, local.batch(10, 10, "lost", 3), "lost")) == 0
+    local.die_calling(Transaction, "_complete", lambda: local.write(path, local.batch(10, 10, "lost", 3), "lost"))
     outlast(path)
     assert places_by_index(path) == before
     local.roll_back(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +21,7 @@ from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
-from tests.support.deaths import in_another_process
+from tests.faults import local_table as local
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
 from tests.unit.services.bootstrap.sources import (
@@ -53,12 +52,7 @@ def path(root: Folder) -> Folder:
 def killed(place: str, act: Callable[[], Any], path: Folder) -> None:
     """A child that dies where it would call this of a commit; its heartbeat is of long ago."""
     owner = commit.Bootstrap if hasattr(commit.Bootstrap, place) else commit
-
-    def die() -> None:
-        setattr(owner, place, lambda *given, **named: os._exit(9))
-        act()
-
-    assert in_another_process(die) == 9
+    local.die_calling(owner, place, act)
     for beat in (path / ".hoodie" / ".heartbeat").iterdir():
         beat.date(1000)
 
