@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from spark_jobs.core.handles.append import append_changes, append_target
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.changes import Changes
+from spark_jobs.core.storage.confined import ConfinedStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.rollback import RollbackOptions
@@ -26,7 +28,6 @@ from spark_jobs.services.validation.run import validate
 from tests.support.engines import StopsAfter
 from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
-from tests.support.object_store import ObjectStore
 from tests.unit.core.support import context_of, new_table, next_time, rows, scope, start
 from tests.unit.services.by_hand import compact, everything, insert
 from tests.unit.services.planned import RUNS, Run, cluster, update
@@ -178,21 +179,14 @@ def test_a_rollback_that_was_left_pending_and_late_files_are_listed(table: HudiT
     create_marker(table.storage, table.base_path, dead, "p", late, MarkerType.CREATE)
     file_at(table.storage, table.base_path, "p", late).write_bytes(b"late")
     other = die_writing(table)
-    unlink, delete = os.unlink, ObjectStore.delete
 
-    def dies(path: str) -> None:
-        if str(path).endswith(".parquet"):
-            raise OSError(5, "injected")
-        unlink(path)
-
-    def refuses(store: ObjectStore, path: str) -> bool:
-        if path.endswith(".parquet"):
-            raise StorageError(f"{path} can't be deleted (injected)")
-        return delete(store, path)
+    def refuses(storage: ConfinedStorage, paths: Sequence[str]) -> NoReturn:
+        raise StorageError(f"{paths} can't be deleted (injected)")
 
     with pytest.MonkeyPatch.context() as broken:
-        broken.setattr(os, "unlink", dies)
-        broken.setattr(ObjectStore, "delete", refuses)
+        broken.setattr(ConfinedStorage, "delete", refuses)
+        broken.setattr(ConfinedStorage, "delete_files", refuses)
+        broken.setattr(ConfinedStorage, "discard", refuses)
         with pytest.raises(StorageError, match="can't be deleted"):
             roll_back_failed_writes(table.transaction_settings({}))
     assert table.refreshed().timeline.pending({Action.ROLLBACK})
