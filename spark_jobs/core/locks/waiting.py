@@ -1,14 +1,24 @@
-"""Waiting for a lock that another holds."""
+"""Waiting for a lock that another holds. Its file has no order of those who wait, and real Hudi would not keep one: who
+waits for longer asks more often, so that a newcomer seldom overtakes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
-from spark_jobs.core.clock import Clock
+from spark_jobs.core.clock import Clock, drawn
 from spark_jobs.core.errors import LockNotAcquiredError
 
-_FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.02, 1.0, 1.6
-"""Seconds between two tries."""
+_FIRST_PAUSE: Final = 0.2
+_SHORTEST_PAUSE: Final = 0.02
+_HALVED_AFTER: Final = 3.0
+"""Seconds: a pause at most, at least, and after how much waiting it is half as long (a fifth after twice that)."""
+
+
+def longest_pause(waited: float) -> float:
+    """Before the next try of who waited so many seconds."""
+    return max(_SHORTEST_PAUSE, _FIRST_PAUSE / (1 + (waited / _HALVED_AFTER) ** 2))
 
 
 def wait_for_lock(
@@ -19,9 +29,8 @@ def wait_for_lock(
     :param tried: whether a try took it; told whether it is the last one.
     :raises LockNotAcquiredError: the refusal, after the whole wait.
     """
-    deadline, pause = clock.monotonic() + wait_ms / 1000, _FIRST_PAUSE
-    while not tried(is_last := clock.monotonic() >= deadline):
+    begun, wait = clock.monotonic(), wait_ms / 1000
+    while not tried(is_last := (waited := clock.monotonic() - begun) >= wait):
         if is_last:
             raise refusal()
-        clock.sleep(pause)
-        pause = min(pause * _GROWTH, _LONGEST_PAUSE)
+        clock.sleep(min(drawn(clock, longest_pause(waited)), wait - waited))
