@@ -51,7 +51,7 @@ def ensure_partition_metafile(
 
 def without_metafile(storage: Storage, base_path: str, partitions: Sequence[str]) -> list[str]:
     """Those which have none by Hudi's usual name."""
-    paths = {one: resolve(base_path, join(one, PARTITION_METAFILE)) for one in partitions}
+    paths = {one: _metafile(base_path, one, PARTITION_METAFILE) for one in partitions}
     there = find_files(storage, paths.values())
     return [one for one, path in paths.items() if path not in there]
 
@@ -66,12 +66,16 @@ def refuse_partitions_around(
     """
     around = {ancestor: one for one in partitions for ancestor in ancestors(one)}
     passed = set() if passed is None else passed
-    for ancestor, inner in sorted(around.items()):
-        if ancestor in passed:
-            continue
-        if any(storage.stat(resolve(base_path, join(ancestor, name))) is not None for name in METAFILES):
-            raise _nested(inner, ancestor)
+    asked = sorted(around.keys() - passed)
+    there = find_files(storage, (_metafile(base_path, one, name) for one in asked for name in METAFILES))
+    for ancestor in asked:
+        if any(_metafile(base_path, ancestor, name) in there for name in METAFILES):
+            raise _nested(around[ancestor], ancestor)
         passed.add(ancestor)
+
+
+def _metafile(base_path: str, partition: str, name: str) -> str:
+    return resolve(base_path, join(partition, name))
 
 
 def _refuse_inner(storage: Storage, base_path: str, partition: str, entries: Sequence[FileStatus]) -> None:

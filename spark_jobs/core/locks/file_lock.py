@@ -120,7 +120,7 @@ class FileLock:
             self._renewal = None
         for _ in range(_TRIES):
             with suppress(StorageError, LockNotAcquiredError):
-                if self._token and self.is_held():
+                if self._token:
                     self._remove()
                 break
         _HELD.discard(self._token)

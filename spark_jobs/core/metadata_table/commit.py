@@ -111,8 +111,8 @@ class _Target:
 def _targets(table: MetadataTable, partition: MetadataPartition, changes: PartitionChanges) -> list[_Target]:
     if changes.is_empty:
         return []
-    slices = table.slices(partition)
     view = table.view(partition)
+    slices = table.slices(partition, view)
     path, targets = table.path_of(partition), []
     for group, share in changes.by_group(len(slices)).items():
         latest = slices[group]

@@ -117,14 +117,15 @@ class MetadataTable:
         """Of the files of all views until now."""
         return {}
 
-    def slices(self, partition: MetadataPartition) -> tuple[FileSlice, ...]:
+    def slices(self, partition: MetadataPartition, view: FileSystemView | None = None) -> tuple[FileSlice, ...]:
         """The latest slice of each file group in the order of their numbers, with all that was written to it.
 
+        :param view: of the partition, where the caller has it.
         :raises CorruptTableError: the partition has no file groups, although it is listed, or a file of them is not as
             its delta commit or compaction left it.
         """
         try:
-            found = self.view(partition).latest_slices()
+            found = (view or self.view(partition)).latest_slices()
         except CorruptTableError as error:
             what = f"partition {self.path_of(partition)} of the metadata table: {error.what}"
             raise CorruptTableError(what, todo=REBUILD, path=self.folder) from error

@@ -162,13 +162,15 @@ class UpdatingMetadataWriter:
         encoded = {MetadataPartition.FILES: PartitionChanges.of(encode_changes(changes))}
         quiet = is_quiet(publication.timeline, publication.instant.timestamp)
         building = _being_built(publication) if quiet else frozenset()
+        now = table
         for partition, source in self._sources(publication, table):
             if partition not in listed:
                 if not quiet or self.indexes.made_by_jobs or table.path_of(partition) in building:
                     continue
                 _make_partition(table, partition, source)
+                now = table.reloaded()
             encoded[partition] = source.changes(publication.instant, publication.payload)
-        commit_changes(table.reloaded(), publication.instant.timestamp, encoded)
+        commit_changes(now, publication.instant.timestamp, encoded)
 
     def _sources(
         self, publication: Publication, table: MetadataTable

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.storage.sought import SOUGHT_FROM, before, folder_around, sought
 
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 CALLS_AT_ONCE = 16
 _SECONDS_OF_A_THREAD = 0.004
 """At least so much work for each thread: where calls are quick, more of them wait for each other."""
@@ -32,23 +34,30 @@ def find_files(storage: Storage, paths: Iterable[str], *, clock: Clock = SYSTEM_
 
 
 def _each(storage: Storage, paths: Sequence[str], clock: Clock) -> dict[str, FileStatus]:
-    wanted: dict[str, list[str]] = {}
+    of_folders: dict[str, list[str]] = {}
     for path in paths:
-        wanted.setdefault(path.rpartition("/")[0], []).append(path)
+        of_folders.setdefault(path.rpartition("/")[0], []).append(path)
+    listed = [folder for folder, files in of_folders.items() if len(files) >= _FILES_TO_LIST_FOR]
+    looked_at = [path for files in of_folders.values() if len(files) < _FILES_TO_LIST_FOR for path in files]
 
-    def look(folder: str) -> list[FileStatus]:
-        of_folder = wanted[folder]
-        if len(of_folder) < _FILES_TO_LIST_FOR:
-            return [status for path in of_folder if (status := storage.stat(path)) is not None]
-        names = set(of_folder)
+    def list_for_files(folder: str) -> list[FileStatus]:
+        names = set(of_folders[folder])
         return [status for status in storage.list(folder) if status.path in names]
 
-    folders, begun = list(wanted), clock.monotonic()
-    found = [look(folder) for folder in folders[:1]]  # which tells how long one takes
-    threads = _threads(len(folders) - 1, clock.monotonic() - begun)
+    found = [status for status in several(storage.stat, looked_at, clock) if status is not None]
+    found += [status for some in several(list_for_files, listed, clock) for status in some]
+    return {status.path: status for status in found}
+
+
+def several(call: Callable[[Asked], Answer], asked: Sequence[Asked], clock: Clock) -> list[Answer]:
+    """The answers in their order; of several calls at a time, where one takes so long that it is worth a thread."""
+    begun = clock.monotonic()
+    found = [call(one) for one in asked[:1]]  # which tells how long one takes
+    threads = _threads(len(asked) - 1, clock.monotonic() - begun)
+    if threads == 1:
+        return found + [call(one) for one in asked[1:]]
     with ThreadPoolExecutor(threads) as pool:
-        found += (pool.map if threads > 1 else map)(look, folders[1:])
-    return {status.path: status for some in found for status in some}
+        return found + list(pool.map(call, asked[1:]))
 
 
 def delete_files(

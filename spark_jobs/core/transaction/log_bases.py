@@ -32,12 +32,11 @@ def logs_of_no_slice(timeline: ActiveTimeline, own: str, written: Iterable[str])
 
     :param own: the time of the write, which begins slices itself.
     """
+    others = {base: path for base, path in base_instants(timeline.format, written).items() if base != own}
+    if not others:
+        return {}
     makes_slices = slice_makers(timeline)
-    return {
-        base: path
-        for base, path in sorted(base_instants(timeline.format, written).items())
-        if base != own and not makes_slices(base)
-    }
+    return {base: path for base, path in sorted(others.items()) if not makes_slices(base)}
 
 
 def slice_makers(timeline: ActiveTimeline) -> Callable[[str], bool]:

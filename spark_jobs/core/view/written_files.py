@@ -6,7 +6,6 @@ Only the commits that may have written to the slices in question are read, each 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
@@ -21,6 +20,7 @@ from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.format.order import earliest, is_from, is_up_to, precedes
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import join
+from spark_jobs.core.storage.many import several
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.plans.rewriting import RequestedClustering
 from spark_jobs.core.timeline.write_stat import WrittenFile
@@ -37,9 +37,6 @@ class Parts(Enum):
     ALL = "all"
     BASES = "bases"
     PLANNED = "planned"
-
-
-_FEW, _AT_ONCE = 8, 16
 
 
 class LostCommit(NamedTuple):
@@ -73,11 +70,7 @@ class CommittedFiles:
         """
         wanted = [one for one in self._timeline.commits_from(begin) if one.is_visible_at(until)]
         unknown = [one for one in wanted if one not in self._known]
-        if len(unknown) <= _FEW:
-            found = [self._timeline.written_files(one, self._clock) for one in unknown]
-        else:
-            with ThreadPoolExecutor(_AT_ONCE) as pool:
-                found = list(pool.map(lambda one: self._timeline.written_files(one, self._clock), unknown))
+        found = several(lambda one: self._timeline.written_files(one, self._clock), unknown, self._clock)
         self._known.update(zip(unknown, found, strict=True))
         return {one.timestamp: self._known[one] for one in wanted}
 
