@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.instant import Action
+from spark_jobs.core.locks.fenced_storage import FencedStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.result import JobState
 from tests.support.deaths import in_another_process
 from tests.support.folder import Folder, file_at
 from tests.support.locks import outlast
-from tests.support.object_store import ObjectStore
 from tests.unit.core.support import contents, new_table
 from tests.unit.services.by_hand import CHANGES, Change, change, clean, cluster, compact, everything, insert
 
@@ -124,8 +124,7 @@ def test_a_clean_that_died_is_finished_by_the_next(table: HudiTable) -> None:
     expected = clean(table, dry_run=True)
 
     def die() -> None:
-        os.unlink = _dying(os.unlink)  # type: ignore[assignment]
-        ObjectStore.delete = _dying(ObjectStore.delete)  # type: ignore[method-assign]
+        FencedStorage.delete_files = _dying  # type: ignore[assignment, method-assign]
         clean(table)
 
     assert in_another_process(die) == 7
@@ -137,16 +136,7 @@ def test_a_clean_that_died_is_finished_by_the_next(table: HudiTable) -> None:
     assert table.refreshed().timeline.payload(done, SYSTEM_CLOCK)["totalFilesDeleted"] == expected.files_in
 
 
-def _dying(unlink: Callable[..., Any]) -> Callable[..., Any]:
-    """The call that deletes a file, until it is to delete the second data file: the process is gone then."""
-    left = 1
-
-    def call(*given: Any) -> Any:
-        nonlocal left
-        if str(given[-1]).endswith(".parquet"):
-            left -= 1
-            if left < 0:
-                os._exit(7)
-        return unlink(*given)
-
-    return call
+def _dying(storage: FencedStorage, paths: Sequence[str]) -> NoReturn:
+    """Of the files that a call deletes the first goes; then the process is gone."""
+    storage.unfenced.delete(paths[0])
+    os._exit(7)
