@@ -17,6 +17,7 @@ from spark_jobs.core.files.markers import create_marker
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.storage.objects import stores
 from spark_jobs.core.table import HudiTable
+from tests.support.forks import in_fork_of_server
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,11 +25,10 @@ ROOT = Path(__file__).parents[2]
 def in_another_process(work: Callable[[], object]) -> int:
     """Run in a forked process that ends without cleaning up; its exit code: 0 done, 1 an error.
 
-    Where this one has used a store of objects, whose threads a fork has not, in one that begins anew: what a test has
-    replaced in modules is not replaced there.
+    Where this one has used a store of objects, it is no copy of it (``tests/support/forks.py``).
     """
     if stores.in_use():
-        return _begun_anew(work)
+        return in_fork_of_server(work)
     child = os.fork()
     if child == 0:
         code = 1
@@ -40,11 +40,6 @@ def in_another_process(work: Callable[[], object]) -> int:
         finally:
             os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def _begun_anew(work: Callable[[], object]) -> int:
-    with in_new_process(work) as process:
-        return process.wait()
 
 
 @contextmanager
