@@ -43,7 +43,7 @@ CONF: Final[Mapping[str, str]] = {
     "hoodie.clean.automatic": "false",
     "hoodie.archive.automatic": "false",
 }
-SERVICES: Final = ("rewriter", "cleaner", "archivist", "undoer")
+SERVICES: Final = ("rewriter 1", "rewriter 2", "cleaner", "archivist", "undoer")
 PARTITIONS: Final = 16
 KEYS_EACH: Final = 1_000_000
 PAIR: Final = (999_990, 999_991)
@@ -55,7 +55,10 @@ END_SECONDS: Final = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What all processes know."""
+    """What all processes know.
+
+    :param endpoint: of the server of S3; empty for a table on a disk.
+    """
 
     url: str
     endpoint: str
@@ -67,7 +70,7 @@ class Job:
 
     @property
     def lake(self) -> Lake:
-        return Lake().reached_by(S3_SERVER.options(self.endpoint))
+        return Lake().reached_by(S3_SERVER.options(self.endpoint)) if self.endpoint else Lake()
 
     @property
     def goes_on(self) -> bool:
@@ -83,10 +86,16 @@ class Role:
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     rows: dict[int, str] = field(default_factory=dict)
+    tries: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
 
     @property
     def table(self) -> HudiTable:
         return HudiTable.open(self.job.url, lake=self.job.lake)
+
+    def report(self) -> dict[str, Any]:
+        names = ("counts", "wrong", "rows", "tries", "seconds")
+        return {name: getattr(self, name) for name in names}
 
     def write(self, number: int) -> None:
         first, batch = number * KEYS_EACH, 0
@@ -103,10 +112,10 @@ class Role:
 
     def _until_done(self, name: str, kind: str, rows: pa.Table) -> bool:
         """Whether it was acknowledged."""
-        given_up: float | None = None
+        begun, given_up = time.monotonic(), 0.0
         for tried in range(1, 10_000):
             try:
-                getattr(self.table, kind)(rows, idempotency_key=name, hoodie_conf=dict(CONF))
+                self.apply(name, kind, rows)
             except HudiError as error:
                 self._refused(error)
                 if not self.job.goes_on:
@@ -116,24 +125,33 @@ class Role:
                 time.sleep(self.choose.uniform(0, min(0.2 * tried, 5)))
                 continue
             self.counts["done"] += 1
+            self.tries.append(tried)
+            self.seconds.append(time.monotonic() - begun)
             return True
         raise AssertionError(f"{name} was refused ten thousand times")
+
+    def apply(self, name: str, kind: str, rows: pa.Table) -> None:
+        """Try a batch once.
+
+        :raises HudiError: another was faster, or more than that.
+        """
+        getattr(self.table, kind)(rows, idempotency_key=name, hoodie_conf=dict(CONF))
 
     def _batch(self, first: int, batch: int) -> tuple[str, pa.Table]:
         """What is done, and the rows: of one partition, or the pair."""
         value = f"batch {batch}"
         if batch % 5 == 0:
-            return "upsert", _rows([first + one for one in PAIR], value, batch)
+            return "upsert", rows_with([first + one for one in PAIR], value, batch)
         kind = self.choose.choice(["upsert", "upsert", "insert", "delete"])
         known = [key for key in self.rows if key - first not in PAIR]
         if kind == "delete" and len(known) > 10:
-            return kind, _rows(self.choose.sample(known, 2), value, batch)
+            return kind, rows_with(self.choose.sample(known, 2), value, batch)
         partition = self.choose.randrange(PARTITIONS)
         fresh = [first + batch * PARTITIONS * 3 + partition + PARTITIONS * one for one in range(3)]
         if kind == "insert":
-            return kind, _rows(fresh, value, batch)
+            return kind, rows_with(fresh, value, batch)
         there = [key for key in known if key % PARTITIONS == partition]
-        return "upsert", _rows([*self.choose.sample(there, min(len(there), 5)), *fresh[:1]], value, batch)
+        return "upsert", rows_with([*self.choose.sample(there, min(len(there), 5)), *fresh[:1]], value, batch)
 
     def serve(self, *services: Callable[[], object], pause: float) -> None:
         while self.job.goes_on:
@@ -207,13 +225,13 @@ def rows_of(table: HudiTable) -> dict[int, str]:
 
     :raises AssertionError: a record is there twice.
     """
-    found = table.scan(columns=["id", "v"]).to_arrow() if table.timeline.completed_commits() else _rows([], "", 0)
+    found = table.scan(columns=["id", "v"]).to_arrow() if table.timeline.completed_commits() else rows_with([], "", 0)
     rows = dict(zip(found["id"].to_pylist(), found["v"].to_pylist(), strict=True))
     assert len(rows) == found.num_rows, "a record is there twice"
     return rows
 
 
-def _rows(keys: list[int], value: str, ts: int) -> pa.Table:
+def rows_with(keys: list[int], value: str, ts: int) -> pa.Table:
     """The two of a pair lie in two partitions, as their numbers differ by one."""
     schema = pa.schema([("id", pa.int64()), ("p", pa.string()), ("v", pa.string()), ("ts", pa.int64())])
     count = len(keys)
@@ -238,8 +256,7 @@ def main(name: str, job: Job) -> None:
             role.read()
     except BaseException:
         role.wrong.append(traceback.format_exc())
-    report = {"counts": role.counts, "wrong": role.wrong, "rows": role.rows}
-    (Path(job.folder) / f"{name}.json").write_text(json.dumps(report))
+    (Path(job.folder) / f"{name}.json").write_text(json.dumps(role.report()))
 
 
 if __name__ == "__main__":
