@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import traceback
 from collections.abc import Iterator
-from multiprocessing.synchronize import Barrier
+from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 
+from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.services.validation.run import validate
@@ -20,6 +19,7 @@ from spark_jobs.write.direct import write as tasks_of_write
 from spark_jobs.write.tasks import write_buckets
 from tests.faults import local_table as local
 from tests.support.folder import Folder
+from tests.support.forks import begun_in_fork
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]
 
@@ -27,9 +27,11 @@ SOURCES = [local.batch(first, 20, f"v{first}", 1) for first in (0, 10, 20)]
 MOST_TRIES = 5
 
 
-def upsert(path: Folder, rows: pa.Table, key: str, all_placed: Barrier) -> None:
+def upsert(path: Folder, number: int, placed: Path) -> None:
     """As a task does that is run again while its writes are refused; the first one waits until all others have placed
     their rows, too.
+
+    :param placed: a folder, in which each says so.
     """
     waited = False
 
@@ -37,13 +39,15 @@ def upsert(path: Folder, rows: pa.Table, key: str, all_placed: Barrier) -> None:
         nonlocal waited
         if not waited:
             waited = True
-            all_placed.wait(60)
+            (placed / str(number)).touch()
+            while len(list(placed.iterdir())) < len(SOURCES):
+                SYSTEM_CLOCK.sleep(0.01)
         return write_buckets(batches, context, *others)
 
     with patch.object(tasks_of_write, "write_buckets", together):
         for attempt in range(MOST_TRIES):
             try:
-                local.write(path, rows, key)
+                local.write(path, SOURCES[number], f"source {number}")
                 return
             except WriteConflictError:
                 if attempt == MOST_TRIES - 1:
@@ -51,22 +55,14 @@ def upsert(path: Folder, rows: pa.Table, key: str, all_placed: Barrier) -> None:
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_each_key_is_stored_once(root: Folder, table_type: str) -> None:
-    path = root / "t"
+def test_each_key_is_stored_once(root: Folder, table_type: str, tmp_path: Path) -> None:
+    path, placed = root / "t", tmp_path / "placed"
+    placed.mkdir()
     local.create(path, table_type)
-    barrier = multiprocessing.get_context("fork").Barrier(len(SOURCES))
-    children = []
-    for number, rows in enumerate(SOURCES):
-        child = os.fork()
-        if child == 0:
-            try:
-                upsert(path, rows, f"source {number}", barrier)
-                os._exit(0)
-            except BaseException:
-                traceback.print_exc()
-                os._exit(1)
-        children.append(child)
-    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0, 0]
+    writers = [begun_in_fork(partial(upsert, path, number, placed)) for number in range(len(SOURCES))]
+    for one in writers:
+        one.join()
+    assert [one.exitcode for one in writers] == [0, 0, 0]
     found = local.rows_of(path)
     assert [key for key, *_ in found] == sorted(str(key) for key in range(40))
     local.clean(path)

@@ -55,8 +55,13 @@ class Folder:
 
     @property
     def has_folders(self) -> bool:
-        """Whether the storage has folders that stand without a file in them, and where no file has the same path."""
+        """Whether the storage has folders that stand without a file in them."""
         return self.is_local or self.is_hdfs
+
+    @property
+    def has_a_path_once(self) -> bool:
+        """Whether no file has the path of a folder; a server of S3 that gives a folder of a disk can't, either."""
+        return self.has_folders or (self.url.startswith("s3://") and bool(os.environ.get("PYHUDI_S3_FOLDER")))
 
     @property
     def is_hdfs(self) -> bool:

@@ -10,6 +10,7 @@ import pickle
 import sys
 import tempfile
 from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from pyspark import cloudpickle
@@ -25,13 +26,21 @@ def in_fork_of_server(work: Callable[[], object]) -> int:
     What a test has replaced in modules is not replaced there; the environment is this process's.
     """
     with tempfile.NamedTemporaryFile() as told:
-        given = (cloudpickle.dumps(work), dict(os.environ), told.name)
-        process = _CONTEXT.Process(target=_run, args=given)
-        process.start()
+        process = begun_in_fork(work, told.name)
         process.join()
         sys.stderr.write(Path(told.name).read_text(errors="replace"))
     assert process.exitcode is not None
     return process.exitcode
+
+
+def begun_in_fork(work: Callable[[], object], told: str = os.devnull) -> BaseProcess:
+    """The process of :func:`in_fork_of_server`, which has begun.
+
+    :param told: a file for what it says.
+    """
+    process = _CONTEXT.Process(target=_run, args=(cloudpickle.dumps(work), dict(os.environ), told))
+    process.start()
+    return process
 
 
 def _run(work: bytes, environment: dict[str, str], told: str) -> None:

@@ -81,10 +81,18 @@ class Server:
     reached: Callable[[str], dict[str, str]]
     put_bucket: Callable[[str, str], None]
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the tests start it."""
+        return self._asked in ("", self.own)
+
+    @property
+    def _asked(self) -> str:
+        return os.environ.get(f"PYHUDI_{self.kind.upper()}", "")
+
     def endpoint(self) -> str:
         if self.kind not in _endpoints:
-            asked = os.environ.get(f"PYHUDI_{self.kind.upper()}", "")
-            _endpoints[self.kind] = self.start() if asked in ("", self.own) else asked
+            _endpoints[self.kind] = self.start() if self.is_own else self._asked
         return _endpoints[self.kind]
 
     def options(self, endpoint: str = "") -> dict[str, str]:

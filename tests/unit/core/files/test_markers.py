@@ -55,7 +55,7 @@ def test_no_folder_is_not_the_same_as_no_markers(root: Folder) -> None:
 
 
 def test_what_a_connector_left_for_a_folder_is_no_marker(root: Folder) -> None:
-    if root.has_folders:
+    if root.has_a_path_once:
         pytest.skip("where there are folders, none stands for one")
     put(root, a="")
     assert not has_markers(root.storage, str(root), T)
