@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import random
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 import pyarrow.compute as pc
@@ -73,7 +73,8 @@ def archive(path: Folder) -> None:
 
 
 def maintain(path: Folder) -> None:
-    maintain_metadata_table(path.table().transaction_settings(local.AT_ONCE), local.AT_ONCE, print)
+    settings = {**local.AT_ONCE, "hoodie.metadata.compact.max.delta.commits": "1"}
+    maintain_metadata_table(path.table().transaction_settings(settings), settings, print)
 
 
 def rewrite(path: Folder) -> None:
@@ -91,18 +92,39 @@ ACTS: dict[str, Act] = {
 
 
 class Suspending(FaultyStorage):
-    """Its process is suspended before the change of that number, from 0."""
+    """Its process is suspended before the change of that number, from 0.
 
-    def __init__(self, before: int, inner: Storage) -> None:
+    :param free: only changes that need no lock are counted. Who is suspended in one that does keeps the others out, on
+        a disk: nobody takes the lock over in the middle of a change.
+    """
+
+    def __init__(self, before: int, inner: Storage, *, free: bool) -> None:
         super().__init__(inner=inner)
-        self.left = before
+        self.left, self.free, self.is_held = before, free, False
+
+    @contextmanager
+    def only_while(self, lock: str, token: str) -> Iterator[None]:
+        with super().only_while(lock, token):
+            self.is_held = True
+            try:
+                yield
+            finally:
+                self.is_held = False
 
     def _call(self, name: str, path: str, action: Callable[..., Any], *arguments: Any) -> Any:
-        if name in CHANGES - GUARDS:
+        if name in CHANGES - GUARDS and not (self.free and self.is_held):
             if self.left == 0:
                 os.kill(os.getpid(), signal.SIGSTOP)
             self.left -= 1
         return super()._call(name, path, action, *arguments)
+
+
+class Place(NamedTuple):
+    """Who is suspended, and before which of its changes."""
+
+    name: str
+    before: int
+    free: bool
 
 
 @dataclass(slots=True)
@@ -113,8 +135,10 @@ class Process:
     running: BaseProcess
 
     @staticmethod
-    def begin(name: str, path: Folder, ends: ExitStack, before: int | None = None) -> Process:
-        there = path if before is None else path.through(Suspending(before, path.storage))
+    def begin(name: str, path: Folder, ends: ExitStack, place: Place | None = None) -> Process:
+        there = path
+        if place is not None:
+            there = path.through(Suspending(place.before, path.storage, free=place.free))
         process = begun_in_fork(partial(_act, name, there))
         ends.callback(process.kill)
         return Process(name, process)
@@ -160,34 +184,34 @@ def test_what_was_acknowledged_is_there_once(root: Folder, table_type: str, monk
         monkeypatch.setitem(local.AT_ONCE, key, value)
     made, choose = root / "made", random.Random(f"two suspended {table_type}")
     _make(made, table_type)
-    changes = {name: _changes_of(name, copied(made, root / name)) for name in ACTS}
+    places = [place for free in (True, False) for place in _places(made, root, free=free)]
     both = 0
     for number in range(WORLDS):
         path = copied(made, root / f"{number}")
         _age(path)
-        *two, third = choose.choices(list(ACTS), k=3)
-        both += _live_through(path, [(name, choose.randrange(1 + changes[name])) for name in two], third, choose)
+        two = [choose.choice([one for one in places if one.free]), choose.choice(places)]
+        both += _live_through(path, two, choose.choice(list(ACTS)), choose)
         path.remove()
     assert both >= WORLDS // 3
 
 
-def _changes_of(name: str, path: Folder) -> int:
-    """How many there are where nobody else is at work."""
-    storage = Suspending(-1, path.storage)
-    _age(path)
-    ACTS[name](path.through(storage))
-    return -1 - storage.left
+def _places(made: Folder, root: Folder, *, free: bool) -> Iterator[Place]:
+    """All, of each act where nobody else is at work."""
+    for name, act in ACTS.items():
+        path = copied(made, root / f"{name} {free}")
+        _age(path)
+        storage = Suspending(-1, path.storage, free=free)
+        act(path.through(storage))
+        for before in range(-1 - storage.left):
+            yield Place(name, before, free)
 
 
-def _live_through(path: Folder, two: Sequence[tuple[str, int]], third: str, choose: random.Random) -> bool:
-    """Whether both were suspended, and not through with their acts before.
-
-    :param two: who is suspended, and before which change.
-    """
+def _live_through(path: Folder, two: Sequence[Place], third: str, choose: random.Random) -> bool:
+    """Whether both were suspended, and not refused before."""
     with ExitStack() as ends:
         stopped = []
-        for name, before in two:
-            stopped.append(Process.begin(name, path, ends, before))
+        for place in two:
+            stopped.append(Process.begin(place.name, path, ends, place))
             stopped[-1].wait_for_stop()
             _age(path)
         both = all(one.is_there for one in stopped)

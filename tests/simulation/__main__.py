@@ -5,7 +5,6 @@ runs many, and prints which fail.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 import time
@@ -14,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
 from tests.simulation.bugs import BUGS
+from tests.simulation.counts import counted
+from tests.simulation.ordered_sets import with_ordered_sets
 from tests.simulation.picture import picture
 from tests.simulation.planted import Bug, plant
 from tests.simulation.run import Outcome, run_seed
@@ -58,7 +59,7 @@ def _one(seed: int, *, whole: bool) -> int:
 def _many(seeds: range, seconds: float) -> int:
     began, counts = time.monotonic(), Counter[str]()
     for outcome in _outcomes(seeds, seconds):
-        counts += _counted(outcome)
+        counts += counted(outcome)
         if outcome.wrong:
             print(f"seed {outcome.seed}: {outcome.wrong[0]}", flush=True)
     facts = ", ".join(f"{number} {name}" for name, number in counts.items())
@@ -113,26 +114,6 @@ def _outcomes(seeds: range, seconds: float) -> Iterator[Outcome]:
         yield run_seed(seed)
 
 
-def _counted(outcome: Outcome) -> Counter[str]:
-    said = [step.what for step in outcome.steps]
-    return Counter(
-        {
-            "seeds": 1,
-            "failed": bool(outcome.wrong),
-            "steps": len(outcome.steps),
-            "crashes": sum(one.startswith("dies") for one in said),
-            "suspensions": sum(one.startswith("is suspended") for one in said),
-            "lost answers": sum(one.startswith("gets no answer") for one in said),
-            "power losses": sum(one.startswith("loses power") for one in said),
-            "clocks set": sum(one.startswith("has its clock set") for one in said),
-            "refused calls": sum(one == "is refused" for one in said),
-            "tasks done": sum(one.startswith("has done") for one in said),
-        }
-    )
-
-
 if __name__ == "__main__":
-    if os.environ.get("PYTHONHASHSEED") != "0":  # sets of texts have the same order then
-        environment = {**os.environ, "PYTHONHASHSEED": "0"}
-        os.execve(sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]], environment)
+    with_ordered_sets("tests.simulation")
     sys.exit(main())

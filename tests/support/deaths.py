@@ -15,6 +15,7 @@ from pyspark import cloudpickle
 
 from spark_jobs.core.files.markers import create_marker
 from spark_jobs.core.files.names import MarkerType
+from spark_jobs.core.storage.hdfs import clients
 from spark_jobs.core.storage.objects import stores
 from spark_jobs.core.table import HudiTable
 from tests.support.forks import in_fork_of_server
@@ -25,9 +26,9 @@ ROOT = Path(__file__).parents[2]
 def in_another_process(work: Callable[[], object]) -> int:
     """Run in a forked process that ends without cleaning up; its exit code: 0 done, 1 an error.
 
-    Where this one has used a store of objects, it is no copy of it (``tests/support/forks.py``).
+    Where this one has used a server, it is no copy of it (``tests/support/forks.py``).
     """
-    if stores.in_use():
+    if stores.in_use() or clients.in_use():
         return in_fork_of_server(work)
     child = os.fork()
     if child == 0:

@@ -1,5 +1,5 @@
-"""Processes forked from one that has imported the code and done nothing else: a fork of who has used a store of objects
-lacks its threads, and one that begins anew imports for seconds.
+"""Processes forked from one that has imported the code and done nothing else: a fork of who has used a server lacks the
+threads of its client, and one that begins anew imports for seconds.
 """
 
 from __future__ import annotations

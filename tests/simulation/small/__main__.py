@@ -5,11 +5,11 @@ their calls up to a bound; a schedule that it prints is told step by step with `
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Sequence
 
+from tests.simulation.ordered_sets import with_ordered_sets
 from tests.simulation.picture import picture
 from tests.simulation.small.explore import Explored, Explorer
 from tests.simulation.small.schedule import How, Preemption, Schedule
@@ -75,7 +75,5 @@ def _replay(small: SmallWorld, name: str) -> int:
 
 
 if __name__ == "__main__":
-    if os.environ.get("PYTHONHASHSEED") != "0":  # sets of texts have the same order then
-        environment = {**os.environ, "PYTHONHASHSEED": "0"}
-        os.execve(sys.executable, [sys.executable, "-m", "tests.simulation.small", *sys.argv[1:]], environment)
+    with_ordered_sets("tests.simulation.small")
     sys.exit(main())

@@ -22,6 +22,11 @@ _lock = threading.Lock()
 _inherited = False
 
 
+def in_use() -> bool:
+    """Whether this process has a client: it can't be forked any more then."""
+    return bool(_open)
+
+
 def _in_child() -> None:
     """The threads that speak with the NameNode are not in a process that was forked."""
     global _inherited, _lock

@@ -251,7 +251,7 @@ class OfThisProcess(Through):
 @pytest.mark.parametrize("alone", [False, True], ids=["shared", "of one process"])
 def test_the_lock_that_fits_a_storage_is_taken(alone: bool, root: Folder) -> None:
     storage = OfThisProcess(root.storage) if alone else root.storage
-    kind, file = (FileLock, "lock") if root.is_local else (StorageLock, ".locks/table_lock.json")
+    kind, file = (FileLock, "lock") if root.has_folders else (StorageLock, ".locks/table_lock.json")
     choice = choose_lock({"hoodie.write.lock.wait_time_ms": "0"}, storage, str(root))
     with pickle.loads(pickle.dumps(choice)).new(storage, SYSTEM_CLOCK) as lock:
         assert isinstance(lock, InProcessLock if alone else kind)
@@ -268,7 +268,7 @@ def test_the_file_is_where_the_configuration_says() -> None:
 
 def test_a_store_of_objects_keeps_no_lock_file(root: Folder) -> None:
     asked = provider(f"{PACKAGE}.FileSystemBasedLockProvider")
-    if root.is_local:
+    if root.has_folders:
         assert choose_lock(asked, root.storage, str(root)).path == f"{root}/lock"
         return
     with pytest.raises(ConfigError, match=r"can't be kept on a store of objects: give .*StorageBasedLockProvider"):
