@@ -97,7 +97,6 @@ FAULTS: Mapping[str, Sequence[str]] = {
     "faults/test_small_worlds.py::test_one_after_the_other": ("disk",),
     "faults/test_small_worlds.py::test_with_one_preemption": ("clean and maintain",),
     "faults/test_together.py::test_a_writer_and_all_services_together": (),
-    "faults/test_two_suspended.py::test_what_was_acknowledged_is_there_once": (f"local-{MOR}",),
     "faults/test_bad_input.py::test_services_say_the_same": (
         *("corrupt properties-compact", "table of version 8-cluster", "table of version 5-clean"),
     ),

@@ -41,7 +41,7 @@ from tests.support.locks import outlast
 from tests.unit.core.metadata_table.agreement import disagreements
 
 pytestmark = [pytest.mark.faults, *(getattr(pytest.mark, kind) for kind in CHOSEN), pytest.mark.timeout(7200)]
-WORLDS = 25 if NIGHTLY else 2
+WORLDS = 25 if NIGHTLY else 1
 """Of each test."""
 REFUSED = 5
 """The exit code of who was told that another was faster."""
