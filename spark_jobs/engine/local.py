@@ -23,10 +23,7 @@ _HELD_BYTES = 64 << 20
 
 
 class LocalEngine:
-    """One piece after the other, or ``slots`` at a time in threads: Arrow works without Python's lock.
-
-    Write tokens carry random digits in place of Spark's stage and attempt.
-    """
+    """One piece after the other, or ``slots`` at a time in threads: Arrow works without Python's lock."""
 
     def __init__(self, clock: Clock, slots: int = 1) -> None:
         self._clock = clock
@@ -55,7 +52,7 @@ class LocalEngine:
 
     def _outcomes(self, pieces: Sequence[Callable[[TaskScope], Outcome]], numbers: Iterable[int]) -> Iterator[Outcome]:
         """In the order of the pieces; after a failure none begins, and those that run have ended."""
-        scopes = [self._scope(number) for number in numbers]
+        scopes = [TaskScope.of_attempt(number, self._clock) for number in numbers]
         if self.slots == 1 or len(pieces) < 2:
             yield from (piece(scope) for piece, scope in zip(pieces, scopes, strict=True))
             return
@@ -90,9 +87,6 @@ class LocalEngine:
         sent: _Blocks, target: int, work: Callable[[list[pa.RecordBatch], TaskScope], Outcome], scope: TaskScope
     ) -> Outcome:
         return work(sent.of(target), scope)
-
-    def _scope(self, number: int) -> TaskScope:
-        return TaskScope(number, f"{number}-0-{int(self._clock.new_uuid()[:7], 16)}")
 
 
 class _Blocks:

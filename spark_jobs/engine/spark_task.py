@@ -12,6 +12,7 @@ from typing import Any
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
+from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.handles.context import TaskScope
 
 
@@ -34,13 +35,12 @@ def freeze_loaded() -> None:
 
 
 def task_scope() -> TaskScope:
-    """The attempt that this Python worker runs now; its three numbers make file names unique among all attempts."""
+    """The attempt that this Python worker runs now; asked once in it."""
     freeze_loaded()
     context = TaskContext.get()
     if context is None:
         raise RuntimeError("task_scope() was called outside of a Spark task")
-    token = f"{context.partitionId()}-{context.stageId()}-{context.taskAttemptId()}"
-    return TaskScope(context.partitionId(), token)
+    return TaskScope.of_attempt(context.partitionId(), SYSTEM_CLOCK)
 
 
 @contextmanager

@@ -22,6 +22,8 @@ _REWRITES = {
 }
 _IN_HOW_MANY = 12
 """Worlds one is about the lock, one about files, and one about savepoints."""
+_WITH_ATTEMPTS, _ATTEMPTS = 0.25, (0.1, 0.3)
+"""Worlds in which tasks run twice, and how many of theirs do."""
 _READS = ["read", "read", "moment read", "since read", "saved read"]
 _UPKEEP = ("clean", "archive", "clean", "archive", "roll back", "maintain", "savepoint", "restore")
 
@@ -70,7 +72,8 @@ class Table:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """``writers`` by role their tasks, ``services`` by role what it runs; roles of one ``hosts`` see each other die.
-    ``doubled`` are writers whose tasks run twice at the same time. ``faults`` are the kinds that happen, ``aim`` is
+    ``doubled`` are writers whose tasks run twice at the same time (tasks of Airflow; of those of executors
+    ``attempts`` is the share that runs twice). ``faults`` are the kinds that happen, ``aim`` is
     where calls fail most, and where the roles meet.
     """
 
@@ -86,6 +89,7 @@ class Plan:
     most_faults: int
     faults: frozenset[Fault]
     aim: Place | None
+    attempts: float = 0.0
 
     @property
     def conf(self) -> dict[str, str]:
@@ -138,8 +142,14 @@ def plan_of(seed: int) -> Plan:
         faults=random.choice((frozenset(Fault), frozenset(random.sample([*Fault], random.choice((1, 2, 3)))))),
         aim=random.choice((None, *Place)),
     )
+    plan = _with_more(plan, Random(f"more {seed}"))
     around = {0: _around_the_lock, 1: _around_files, 2: _around_savepoints}.get(random.randrange(_IN_HOW_MANY))
     return around(plan, random) if around else plan
+
+
+def _with_more(plan: Plan, random: Random) -> Plan:
+    """What some worlds have besides."""
+    return replace(plan, attempts=random.choice(_ATTEMPTS) if random.random() < _WITH_ATTEMPTS else 0.0)
 
 
 def _around_files(plan: Plan, random: Random) -> Plan:

@@ -10,6 +10,7 @@ from functools import cache
 from random import Random
 
 from tests.faults import local_table as local
+from tests.simulation.attempts import Attempts
 from tests.simulation.clock import BEGIN, SimulatedClock, SimulatedProcesses
 from tests.simulation.installed import installed
 from tests.simulation.model import Model, Write
@@ -28,7 +29,9 @@ _LONGEST_CHANGE_MS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """``wrong`` is empty where all went as it must; ``faults`` are the steps at which a call failed on purpose."""
+    """``wrong`` is empty where all went as it must; ``faults`` are the steps at which a call failed on purpose, or a
+    task ran twice.
+    """
 
     seed: int
     wrong: tuple[str, ...]
@@ -72,14 +75,14 @@ def run_seed(seed: int, without: Without | None = None) -> Outcome:
         suspensions_ms=plan.pace.suspensions_ms,
         longest_at_change_ms=float("inf") if plan.table.guarded else _LONGEST_CHANGE_MS,
     )
-    world = _world(plan, seed, objects, weather, without.switches)
+    world = _world(plan, seed, objects, weather, without)
     with installed(world.clock, world.processes):
         wrong = world.live()
     return Outcome(
         seed=seed,
         wrong=wrong,
         steps=tuple(world.storage.steps),
-        faults=tuple(weather.faults),
+        faults=tuple(sorted({*weather.faults, *world.attempts.steps})),
         switches=tuple(world.scheduler.switches),
         plan=plan,
     )
@@ -94,14 +97,20 @@ def _of_others(plan: Plan, roles: Collection[str]) -> Plan:
     )
 
 
-def _world(
-    plan: Plan, seed: int | str, objects: Objects, weather: Weather, without_switches: Collection[int] = ()
-) -> World:
-    scheduler = Scheduler(Random(seed), plan.switch, plan.pace, without_switches)
+def _world(plan: Plan, seed: int | str, objects: Objects, weather: Weather, without: Without | None = None) -> World:
+    without = without or Without()
+    scheduler = Scheduler(Random(seed), plan.switch, plan.pace, without.switches)
     model = Model(writes={**plan.writes, FIRST.key: FIRST}, states=[FIRST.on({})])
     clock = SimulatedClock(scheduler, Random(f"ids {seed}"))
     storage = SimulatedStorage(objects, scheduler, weather, guarded=plan.table.guarded, observe=model.observe)
     processes = SimulatedProcesses(scheduler)
+    attempts = Attempts(
+        random=Random(f"attempts {seed}"),
+        rate=plan.attempts,
+        scheduler=scheduler,
+        processes=processes,
+        without=without.faults,
+    )
     return World(
         plan=plan,
         model=model,
@@ -109,6 +118,7 @@ def _world(
         storage=storage,
         clock=clock,
         processes=processes,
+        attempts=attempts,
         random=Random(f"pauses {seed}"),
     )
 

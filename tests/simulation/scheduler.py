@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.simulation.pace import Pace
+from tests.simulation.weather import Fault
 
 MOST_STEPS = 60_000
 """More than any world takes whose processes come to an end."""
@@ -19,9 +20,19 @@ class Crash(BaseException):
     """The end of a simulated process: from then on every call of it raises this, and nothing of it has an effect."""
 
 
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What happens to a process at a call, after so many others."""
+
+    fault: Fault
+    calls: int
+
+
 @dataclass(eq=False, kw_only=True)
 class Process:
-    """A process of a simulated host, whose clock is ``skew_ms`` ahead of the storage's."""
+    """A process of a simulated host, whose clock is ``skew_ms`` ahead of the storage's. An executor does tasks for
+    another process, and holds no lock.
+    """
 
     pid: int
     role: str
@@ -30,6 +41,8 @@ class Process:
     is_dead: bool = False
     suspended_at: float = 0.0
     suspended_until: float = 0.0
+    fate: Fate | None = None
+    is_executor: bool = False
 
     @property
     def was_silent(self) -> bool:

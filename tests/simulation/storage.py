@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -71,14 +71,19 @@ class SimulatedStorage:
         self.guarded = guarded
         self.steps: list[Step] = []
         self.lost_power = False
+        self.left_by_dead: set[str] = set()
+        """Paths of data files whose task died before it could see that it made them too late."""
         self.observe = observe
         self._unforced, self._folders = Unforced(), Folders()
         self._inside: dict[str, list[tuple[Process | None, bool]]] = {}
+        self._closed: dict[Process | None, str] = {}
         scheduler.on_death.append(self._let_out)
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(shared=True, guarded=self.guarded, linked=False, ordered=True)
+        return Capabilities(
+            shared=True, guarded=self.guarded, linked=False, ordered=True, put_when_closed=not self.guarded
+        )
 
     def relaxed(self) -> SimulatedStorage:
         return self
@@ -192,11 +197,26 @@ class SimulatedStorage:
         """A line of the running role among the steps."""
         self._log("", "", what)
 
-    def put_upload(self, path: str, data: bytes, *, whole: bool) -> None:
-        """What was written so far, of a file that is being written where ``whole`` is False."""
-        act = self.objects.replace if self.guarded else self.objects.create
+    def put_upload(self, path: str, data: bytes, etag: str, *, whole: bool) -> str:
+        """What was written so far, of a file that is being written where ``whole`` is False; the version that it is.
+
+        :param etag: of what a disk has of it: where that was removed meanwhile, nobody sees what is written.
+        """
         name = "close" if whole else "write"
-        self._change(name, path, lambda: act(path, data, self._now), data, durable=False)
+        self._closed[self.scheduler.process] = path
+        self._change(name, path, lambda: self._go_on(path, data, etag), data, durable=False)
+        return self.etag_of(path)
+
+    def _go_on(self, path: str, data: bytes, etag: str) -> None:
+        if not self.guarded:
+            self.objects.create(path, data, self._now)
+        elif etag and self.etag_of(path) == etag:
+            self.objects.replace(path, data, self._now)
+
+    def etag_of(self, path: str) -> str:
+        """Without a call; empty where there is no such file."""
+        status = self.objects.stat(path)
+        return "" if status is None else status.etag
 
     @property
     def _now(self) -> float:
@@ -225,6 +245,8 @@ class SimulatedStorage:
                 inside.remove(own)
 
     def _let_out(self, process: Process) -> None:
+        if not self.guarded and process in self._closed:
+            self.left_by_dead.add(self._closed[process])
         for inside in self._inside.values():
             inside[:] = [one for one in inside if one[0] is not process]
 
@@ -275,7 +297,7 @@ class SimulatedStorage:
         process = scheduler.process
         if process is None:
             return act()
-        fault = self.weather.at(scheduler.steps, scheduler.random, kind, place)
+        fault = _fated(process) or self.weather.at(scheduler.steps, scheduler.random, kind, place)
         if fault is Fault.SUSPEND:
             self._suspend(process, call, path, is_change=is_change)
         elif fault is Fault.JUMP:
@@ -299,12 +321,14 @@ class SimulatedStorage:
         self._log(call, path, fault.value if fault is Fault.LOSE_ANSWER else "")
         if is_change and place in _SHARED:
             scheduler.wake_some()
+        if place is Place.MARKER:
+            self._closed.pop(process, None)  # it looks, or is over
         if fault is Fault.LOSE_ANSWER:
             raise StorageError(f"the answer to {call} of {path} was lost (simulated)", path=path)
         return found
 
     def _suspend(self, process: Process, call: str, path: str, *, is_change: bool) -> None:
-        is_change = is_change or self.scheduler.is_before_change(process)
+        is_change = not process.is_executor and (is_change or self.scheduler.is_before_change(process))
         ms = self.weather.suspension_ms(self.scheduler.random, is_change=is_change)
         self._log(call, path, f"{Fault.SUSPEND.value} for {ms / 1000:g} s")
         self.scheduler.suspend(process, ms)
@@ -326,6 +350,15 @@ class SimulatedStorage:
         self.steps.append(Step(self.scheduler.steps, self.scheduler.now_ms, who, call, short, what))
 
 
+def _fated(process: Process) -> Fault | None:
+    """What was to happen to a process at this call."""
+    fate = process.fate
+    if fate is None:
+        return None
+    process.fate = replace(fate, calls=fate.calls - 1) if fate.calls else None
+    return None if fate.calls else fate.fault
+
+
 class _Upload(Upload):
     """A file that is written by one process: on a store it is put when it is closed; half of it is on a disk before."""
 
@@ -333,10 +366,11 @@ class _Upload(Upload):
         super().__init__()
         self._storage, self._path = storage, path
         self._process = storage.scheduler.process
+        self._etag = storage.etag_of(path)
 
     def put(self, data: bytes) -> None:
         if self._process is not self._storage.scheduler.process:  # what a dead process left open
             return
         if self._storage.guarded:
-            self._storage.put_upload(self._path, data[: len(data) // 2], whole=False)
-        self._storage.put_upload(self._path, data, whole=True)
+            self._etag = self._storage.put_upload(self._path, data[: len(data) // 2], self._etag, whole=False)
+        self._storage.put_upload(self._path, data, self._etag, whole=True)

@@ -42,6 +42,7 @@ from spark_jobs.write.config import resolve
 from spark_jobs.write.direct.arrow_source import ArrowSource
 from spark_jobs.write.source_rows import write_source
 from tests.faults import local_table as local
+from tests.simulation.attempts import Attempts, EngineOfAttempts
 from tests.simulation.clock import SimulatedClock, SimulatedProcesses
 from tests.simulation.model import Model, Write
 from tests.simulation.plan import Plan, second_try_of
@@ -78,6 +79,8 @@ class World:
     processes: SimulatedProcesses
     random: Random
     """Pauses between what a role does."""
+    attempts: Attempts | None = None
+    """None: each task runs once."""
     tries: int = TRIES
     """Of a task."""
     left: list[Write] = field(default_factory=list)
@@ -103,11 +106,16 @@ class World:
         """All of it, and where nothing was wrong the quiet end; what is wrong."""
         self._begin(within_ms)
         self.scheduler.run()
-        self.storage.weather.is_calm = True
+        self._calm_down()
         if not self.wrong and not self.scheduler.ended_by:
             self.scheduler.add(Task("end", None, self._end, self.scheduler.now_ms))
             self.scheduler.run()
         return tuple(self.wrong) or ((self.scheduler.ended_by,) if self.scheduler.ended_by else ())
+
+    def _calm_down(self) -> None:
+        self.storage.weather.is_calm = True
+        if self.attempts is not None:
+            self.attempts.is_over = True
 
     def refuse(self, what: str) -> None:
         """Something is wrong: the world ends with it."""
@@ -176,7 +184,7 @@ class World:
         )
         config = resolve(options, table, table.lake)
         source = ArrowSource.of(pa.Table.from_pylist(rows, schema=local.SCHEMA), config.name)
-        write_source(config, table, source, LocalEngine(self.clock), self._progress())
+        write_source(config, table, source, self._engine(), self._progress())
 
     def serve(self, service: str) -> None:
         """One run of a service, or of a reader."""
@@ -187,7 +195,7 @@ class World:
             given["mode"] = mode if mode in ("schedule", "execute") else "scheduleAndExecute"
         if mode == "log":
             given["log_compaction"] = True
-        context = JobContext(lake=self.lake, progress=self._progress(), engine=LocalEngine(self.clock))
+        context = JobContext(lake=self.lake, progress=self._progress(), engine=self._engine())
         settings = HudiTable.open(URL, lake=self.lake).transaction_settings(conf)
         {
             "read": lambda: self._read(mode),
@@ -275,7 +283,7 @@ class World:
 
     def _settle(self, name: str, instant: str) -> None:
         """Carry a plan out, or take it back where it is out of date."""
-        context = JobContext(lake=self.lake, progress=self._progress(), engine=LocalEngine(self.clock))
+        context = JobContext(lake=self.lake, progress=self._progress(), engine=self._engine())
         given: dict[str, Any] = {"base_path": URL, "hoodie_conf": self.plan.conf, "instant_time": instant}
 
         def run(mode: str) -> None:
@@ -295,12 +303,16 @@ class World:
                 self.refuse(f"write {write.key} was never committed")
         found = validate(URL, deep=True, lake=self.lake)
         late = [one for one in found if self.storage.lost_power and _is_late(one)]
+        late += [one for one in found if one.invariant == 7 and f"{URL}/{one.path}" in self.storage.left_by_dead]
         for one in found:
             if one not in late:
                 self.refuse(f"validation finds {one}")
         for problem in local.problems_of(Folder(URL, self.lake)):
             if not any(problem.startswith(one.path) for one in late):
                 self.refuse(f"at the quiet end {problem}")
+
+    def _engine(self) -> LocalEngine:
+        return LocalEngine(self.clock) if self.attempts is None else EngineOfAttempts(self.clock, self.attempts)
 
     def _progress(self) -> Progress:
         return Progress.silent("simulated", self.clock)

@@ -35,7 +35,7 @@ class ObjectStore:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(shared=True, guarded=False, linked=False, ordered=True)
+        return Capabilities(shared=True, guarded=False, linked=False, ordered=True, put_when_closed=True)
 
     def relaxed(self) -> ObjectStore:
         return self

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import AlreadyExistsError, StorageError, WriteConflictError
 from spark_jobs.core.files.base_file import ROWS_PER_BATCH
 from spark_jobs.core.files.base_file_writer import BaseFileFormat
@@ -87,6 +88,23 @@ class WriteContext:
             )  # until its file is forced
         return self.path(partition, file_name)
 
+    def opened(self, partition: str, file_name: str, kind: MarkerType) -> None:
+        """:meth:`require_marker` where a data file is there as soon as it is opened."""
+        if not self.storage.capabilities.put_when_closed:
+            self.require_marker(partition, file_name, kind)
+
+    @contextmanager
+    def closing(self, partition: str, file_name: str, kind: MarkerType) -> Iterator[None]:
+        """Around the close of a data file: :meth:`require_marker` where it is there from then on. A task that slept
+        until its marker was gone makes none: it may not live to take it away.
+        """
+        late = self.storage.capabilities.put_when_closed
+        if late and not self._has_marker(partition, file_name, kind):
+            raise self._ended(join(partition, file_name))
+        yield
+        if late:
+            self.require_marker(partition, file_name, kind)
+
     def require_marker(self, partition: str, file_name: str, kind: MarkerType) -> None:
         """Asked right after the file was made: one whose direct marker is gone by then would never be found again, and
         one of an instant that is completed already would be seen, so the caller takes it away.
@@ -95,8 +113,7 @@ class WriteContext:
         """
         if self.marker_service is not None:
             return
-        marker = marker_path(self.base_path, self.instant, Marker(partition, file_name, kind))
-        if self._is_completed or self.storage.stat(marker) is None:
+        if self._is_completed or not self._has_marker(partition, file_name, kind):
             raise self._ended(join(partition, file_name))
 
     def give_up_log(self, partition: str, file_name: str) -> None:
@@ -109,6 +126,11 @@ class WriteContext:
         elif self.marker_service is None:
             with suppress(AlreadyExistsError):
                 create_marker(self.storage, self.base_path, self.instant, partition, file_name, MarkerType.APPEND)
+
+    def _has_marker(self, partition: str, file_name: str, kind: MarkerType) -> bool:
+        """True where markers are not direct."""
+        marker = marker_path(self.base_path, self.instant, Marker(partition, file_name, kind))
+        return self.marker_service is not None or self.storage.stat(marker) is not None
 
     @property
     def _is_completed(self) -> bool:
@@ -165,6 +187,15 @@ class TaskScope:
 
     task: int
     write_token: str
+
+    @classmethod
+    def of_attempt(cls, task: int, clock: Clock) -> TaskScope:
+        """For one attempt: with random digits in place of Spark's stage and attempt. Those are the same where another
+        application carries out the same plan again, and an attempt of the first that is late would take the file of the
+        second for its own.
+        """
+        return cls(task, f"{task}-0-{int(clock.new_uuid()[:7], 16)}")
+
     _rows: int = field(default=0)
 
     def sequence_numbers(self, instant: str, count: int) -> pa.Array:

@@ -94,7 +94,7 @@ class CreateHandle:
         path = self._context.prepare(self._partition, str(self._name), MarkerType.CREATE)
         self._writer = BaseFileWriter(self._context.storage, path, self._context.file_format)
         try:
-            self._context.require_marker(self._partition, str(self._name), MarkerType.CREATE)
+            self._context.opened(self._partition, str(self._name), MarkerType.CREATE)
         except BaseException:
             self.abort()
             raise
@@ -102,7 +102,8 @@ class CreateHandle:
 
     def _finish(self) -> None:
         assert self._writer is not None
-        size = self._writer.close()
+        with self._context.closing(self._partition, str(self._name), MarkerType.CREATE):
+            size = self._writer.close()
         self._context.sync(self._partition, str(self._name), MarkerType.CREATE)
         self._stats.append(
             WriteStat(

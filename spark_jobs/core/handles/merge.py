@@ -81,7 +81,7 @@ def _rewrite(
     origins = context.evolution.origins(base.name.instant) if context.evolution else {}
     known = pa.array([], pa.string()) if seed else None
     try:
-        context.require_marker(base.partition, str(name), MarkerType.MERGE)
+        context.opened(base.partition, str(name), MarkerType.MERGE)
         for batch in _stored_rows(context, base, source, origins):
             merged = merged_of(with_keys(batch, spec))
             updated += merged.updated
@@ -90,7 +90,8 @@ def _rewrite(
         for batch in new_rows():
             inserted += batch.num_rows
             writer.write(_named(without_keys(batch, spec), str(name)), batch.column(RECORD_KEY))
-        size = writer.close()
+        with context.closing(base.partition, str(name), MarkerType.MERGE):
+            size = writer.close()
         context.sync(base.partition, str(name), MarkerType.MERGE)
     except BaseException:
         writer.abort()

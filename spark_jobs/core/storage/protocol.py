@@ -47,14 +47,16 @@ class Capabilities:
     ``shared``: other processes see it. ``guarded``: while a change is made under a lock, nobody takes the lock over
     (:meth:`Storage.only_while`, :meth:`Storage.while_alone`). ``linked``: a path may be a link to elsewhere.
     ``ordered``: a listing goes from name to name in their order; a folder that it lacks was not there yet when it had
-    come to all names before. So does a walk, which is one listing, page by page. ``deletes_at_once``: files that one
-    request deletes.
+    come to all names before. So does a walk, which is one listing, page by page. ``put_when_closed``: a file that
+    :meth:`Storage.open_output` makes is there once it is closed, else from the beginning. ``deletes_at_once``: files
+    that one request deletes.
     """
 
     shared: bool
     guarded: bool
     linked: bool
     ordered: bool = False
+    put_when_closed: bool = False
     deletes_at_once: int = 1
 
 

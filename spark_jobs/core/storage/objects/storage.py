@@ -53,7 +53,14 @@ class ObjectStorage:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(shared=True, guarded=False, linked=False, ordered=True, deletes_at_once=_MOST_DELETED)
+        return Capabilities(
+            shared=True,
+            guarded=False,
+            linked=False,
+            ordered=True,
+            put_when_closed=True,
+            deletes_at_once=_MOST_DELETED,
+        )
 
     def relaxed(self) -> ObjectStorage:
         return self

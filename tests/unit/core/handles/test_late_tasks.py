@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.files.base_file_writer import BaseFileWriter
 from spark_jobs.core.files.markers import delete_markers, read_markers
 from spark_jobs.core.files.names import Marker, MarkerType
 from spark_jobs.core.format.folders import MARKER_FOLDER, META_FOLDER
@@ -80,8 +81,10 @@ def files(table: HudiTable) -> list[str]:
 
 
 def test_a_new_file_group(table: HudiTable) -> None:
+    handle = CreateHandle(late(table), scope(), "p", "h")
     with pytest.raises(WriteConflictError, match=LATE):
-        CreateHandle(late(table), scope(), "p", "h").write(rows(("b", 1, "one"), partition="p"))
+        write_one(handle)
+    handle.abort()
     assert files(table) == []
 
 
@@ -119,6 +122,46 @@ def test_a_log_of_a_completed_write(table: HudiTable) -> None:
     assert files(table) == [stat.file_name]
 
 
+def write_one(handle: CreateHandle) -> None:
+    handle.write(rows(("b", 1, "one"), partition="p"))
+    handle.close()
+
+
+def roll_back(table: HudiTable) -> None:
+    """As far as it concerns the files of the second instant."""
+    for name in files(table):
+        if T2 in name:
+            table.storage.delete(f"{table.base_path}/p/{name}")
+    delete_markers(table.storage, table.base_path, T2)
+
+
+def test_a_new_file_group_that_is_closed_late(table: HudiTable) -> None:
+    """On a store of objects the file is not there before."""
+    handle = CreateHandle(context_of(table, T2), scope(), "p", "h")
+    handle.write(rows(("b", 1, "one"), partition="p"))
+    roll_back(table)
+    with pytest.raises(WriteConflictError, match=LATE):
+        handle.close()
+    handle.abort()
+    assert files(table) == []
+
+
+def test_a_merge_that_is_closed_late(table: HudiTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    stat = written(table)
+    old = base_file(stat.file_id, T1, stat.file_size_in_bytes, "p")
+    context = context_of(table, T2)
+    plain = BaseFileWriter.close
+
+    def close(writer: BaseFileWriter) -> int:
+        roll_back(table)
+        return plain(writer)
+
+    monkeypatch.setattr(BaseFileWriter, "close", close)
+    with pytest.raises(WriteConflictError, match=LATE):
+        merge_base_file(context, scope(), BaseFile("p", old.name, old.size), changes(context, ""))
+    assert files(table) == [stat.file_name]
+
+
 def test_files_that_a_rollback_deleted_before_they_were_forced(tmp_path: Path) -> None:
     table = new_table(tmp_path / "t")  # only a local disk forces files when all are written
     context = context_of(table, T2, storage=RolledBack(table.storage))
@@ -133,6 +176,4 @@ def test_files_that_a_rollback_deleted_before_they_were_forced(tmp_path: Path) -
 
 def write_together(context: WriteContext) -> None:
     with forced_together(context) as together:
-        handle = CreateHandle(together, scope(), "p", "h")
-        handle.write(rows(("b", 1, "one"), partition="p"))
-        handle.close()
+        write_one(CreateHandle(together, scope(), "p", "h"))
