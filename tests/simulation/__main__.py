@@ -15,6 +15,7 @@ from contextlib import ExitStack
 
 from tests.simulation.bugs import BUGS
 from tests.simulation.picture import picture
+from tests.simulation.plan import HUDI
 from tests.simulation.planted import Bug, plant
 from tests.simulation.run import Outcome, run_seed
 from tests.simulation.shrink import shrunk
@@ -126,6 +127,10 @@ def _counted(outcome: Outcome) -> Counter[str]:
             "power losses": sum(one.startswith("loses power") for one in said),
             "clocks set": sum(one.startswith("has its clock set") for one in said),
             "refused calls": sum(one == "is refused" for one in said),
+            "tasks run twice": len({one.who for one in outcome.steps if " task " in one.who and " again " in one.who}),
+            "writes of Hudi": sum(
+                one.who.startswith(f"{HUDI} ") and one.what.startswith("has done") for one in outcome.steps
+            ),
             "tasks done": sum(one.startswith("has done") for one in said),
         }
     )
