@@ -77,8 +77,19 @@ PLANTED = (
     PlantedBug(
         "what was pending at the beginning and is completed now is no conflict",
         "core/transaction/conflict.py",
-        "            frozenset(one.timestamp for one in timeline.pending_writes()),\n",
-        "            frozenset(),\n",
+        "            frozenset(one.timestamp for one in timeline.completed_commits()),\n",
+        "            frozenset(\n"
+        "                one.timestamp for one in (*timeline.completed_commits(), *timeline.pending_writes())\n"
+        "            ),\n",
+        "core/transaction services",
+    ),
+    PlantedBug(
+        "what is older than the newest write at the beginning, and was completed since, is no conflict",
+        "core/transaction/conflict.py",
+        "            return other.action in COMMITS and other.timestamp not in baseline.completed\n",
+        "            return other.action in COMMITS and (\n"
+        '                other.follows(max(baseline.completed, default="")) or other.timestamp in baseline.pending\n'
+        "            )\n",
         "core/transaction services",
     ),
     PlantedBug(

@@ -28,6 +28,8 @@ FOUND_OFTEN = (
     "two writers of one file group both win",
     "the timeline is read before the lock is held",
     "a live writer is rolled back",
+    "files of a broken attempt stay beside a published write",
+    "a heartbeat of Hudi's, which says nothing, is no sign of life",
 )
 """Bugs that one of some ten seeds finds. ``make simulated-bugs`` looks for all."""
 LOOKED_AT = range(1, 60)

@@ -173,6 +173,29 @@ BUGS = (
     Bug.of_unit_tests("a writer goes on under another worker's heartbeat"),
     Bug.of_unit_tests("two writers of one file group both win"),
     Bug.of_unit_tests("what was pending at the beginning and is completed now is no conflict"),
+    Bug(
+        what="a write of Hudi's is no conflict",
+        changes={
+            "core/transaction/refusal.py": {
+                "            metadata = self.timeline.commit_metadata(other, self.clock)\n            appended": (
+                    "            metadata = self.timeline.commit_metadata(other, self.clock)\n"
+                    "            if metadata.operation_type is OperationType.UPSERT and not metadata.idempotency_key:\n"
+                    "                return NONE\n"
+                    "            appended"
+                )
+            }
+        },
+    ),
+    Bug(
+        what="a heartbeat of Hudi's, which says nothing, is no sign of life",
+        changes={
+            _HEARTBEAT: {
+                "        return Pulse(alive=fresh, owner=None, idempotency_key=None)\n": (
+                    "        return Pulse(alive=False, owner=None, idempotency_key=None)\n"
+                )
+            }
+        },
+    ),
     Bug.of_unit_tests("a compaction that was planned after the write began is no conflict"),
     Bug.of_unit_tests("records are placed beside a write that is rolled back meanwhile"),
     Bug(

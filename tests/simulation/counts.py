@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from tests.simulation.plan import HUDI
 from tests.simulation.run import Outcome
 
 
@@ -20,6 +21,10 @@ def counted(outcome: Outcome) -> Counter[str]:
             "power losses": sum(one.startswith("loses power") for one in said),
             "clocks set": sum(one.startswith("has its clock set") for one in said),
             "refused calls": sum(one == "is refused" for one in said),
-            "tasks done": sum(one.startswith("has done") for one in said),
+            "tasks run twice": sum(one == "begins its attempt" for one in said) // 2,
+            "writes of Hudi": sum(
+                one.who.startswith(f"{HUDI} ") and one.what.startswith("has done") for one in outcome.steps
+            ),
+            "tasks done": sum(one.startswith("has done") and not one.endswith("attempt") for one in said),
         }
     )

@@ -27,6 +27,8 @@ class Write:
     key: str
     kind: str
     ids: tuple[int, ...]
+    fresh: tuple[int, ...] = ()
+    """Those of its keys that a writer like Hudi inserts, since no other does."""
 
     def on(self, rows: Rows, unseen: Collection[int] = ()) -> Rows:
         """
@@ -49,6 +51,10 @@ class Model:
     states: list[Rows] = field(default_factory=lambda: [{}])
     wrong: list[str] = field(default_factory=list)
     _instants: set[str] = field(default_factory=set)
+    foreign: dict[str, Write] = field(default_factory=dict)
+    """By instant, of a writer that knows no keys of tasks."""
+    is_void: bool = False
+    """Two instants have one millisecond, which can happen where a writer draws its own without the lock."""
     undoers: list[Process] = field(default_factory=list)
     """Restores: a commit whose file one of them removes is undone."""
     _history: list[tuple[str, Write | None, tuple[int, ...]]] = field(default_factory=list)
@@ -66,6 +72,11 @@ class Model:
     def rows(self) -> Rows:
         return self.states[-1]
 
+    @property
+    def committed(self) -> frozenset[str]:
+        """Instants of writes, but for those that were undone."""
+        return frozenset(self._commits)
+
     def is_committed(self, key: str) -> bool:
         return key in self._commits.values()
 
@@ -79,7 +90,7 @@ class Model:
             return
         named = _REQUESTED.search(path)
         if named is not None and not (data == b"" and by in self.undoers):  # of what they undo they make empty ones
-            self._note_instant(named[1], is_removed=data is None)
+            self._note_instant(named[1], by, is_removed=data is None)
         if (named := _BEGUN.search(path)) is not None and by is not None:
             self._note_writer(named[1], by, is_removed=data is None)
         if (named := _BEAT.search(path)) is not None and data is None and self._begun_by.get(named[1]) is by:
@@ -135,25 +146,32 @@ class Model:
         elif writer is not None and writer is not by and not writer.was_silent:
             self.wrong.append(f"{by.role} rolled back {instant}, whose writer is alive and was never suspended")
 
-    def _note_instant(self, instant: str, *, is_removed: bool) -> None:
-        """Of those that are on the timeline: a withdrawn one leaves its time to others."""
+    def _note_instant(self, instant: str, by: Process | None, *, is_removed: bool) -> None:
+        """Of those that are on the timeline: a withdrawn one leaves its time to others. Hudi draws its own without the
+        lock.
+        """
         if is_removed:
             self._instants.discard(instant)
             return
-        if instant <= (last := max(self._instants, default="")):
-            self.wrong.append(f"instant {instant} began when {last} was there")
-        self._instants.add(instant)
+        is_foreign = by is not None and by.is_foreign
+        if instant in (self._instants if is_foreign else self.foreign):
+            self.is_void = True
+        if not is_foreign:
+            if instant <= (last := max(self._instants, default="")):
+                self.wrong.append(f"instant {instant} began when {last} was there")
+            self._instants.add(instant)
         self._begun_at[instant] = len(self.states)
 
     def _note_commit(self, instant: str, data: bytes) -> None:
         self._begun_by.pop(instant, None)
-        key = (json.loads(data).get("extraMetadata") or {}).get(IDEMPOTENCY_KEY)
+        foreign = self.foreign.get(instant)
+        key = (json.loads(data).get("extraMetadata") or {}).get(IDEMPOTENCY_KEY) if foreign is None else foreign.key
         if key is None or self._commits.get(instant) == key:
             return
         if self.is_committed(key):
             self.wrong.append(f"write {key} was committed twice, the second time by {instant}")
         self._commits[instant] = key
-        write, begun_at = self.writes[key], self._begun_at.get(instant, 0)
+        write, begun_at = foreign or self.writes[key], self._begun_at.get(instant, 0)
         unseen = [one for one in write.ids if self._written_at.get(one, -1) >= begun_at]
         if write.kind != "delete":
             self._written_at.update(dict.fromkeys(write.ids, len(self.states)))

@@ -25,7 +25,7 @@ from tests.simulation.run import run_seed
 FILE: Final = Path(__file__).with_name("nights.csv")
 NUMBERS: Final = (
     *("seeds", "steps", "tasks done", "crashes", "suspensions", "lost answers", "refused calls", "power losses"),
-    *("clocks set", "failed"),
+    *("clocks set", "tasks run twice", "writes of Hudi", "failed"),
 )
 HEAD: Final = ("day", "first", "last", "seconds", *NUMBERS, "seeds that failed")
 AT_ONCE: Final = 500

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from tests.simulation.model import Write
@@ -22,6 +22,9 @@ _REWRITES = {
 }
 _IN_HOW_MANY = 12
 """Worlds one is about the lock, one about files, and one about savepoints."""
+HUDI = "hudi"
+_WITH_HUDI = 0.2
+"""Worlds beside a writer of Hudi's."""
 _WITH_ATTEMPTS, _ATTEMPTS = 0.25, (0.1, 0.3)
 """Worlds in which tasks run twice, and how many of theirs do."""
 _READS = ["read", "read", "moment read", "since read", "saved read"]
@@ -66,15 +69,16 @@ class Table:
             "hoodie.metadata.record.index.min.filegroup.count": "1",
             "hoodie.metadata.record.index.max.filegroup.count": "1",
             "hoodie.log.compaction.blocks.threshold": "2",
+            "hoodie.write.lock.filesystem.expire": "1",
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """``writers`` by role their tasks, ``services`` by role what it runs; roles of one ``hosts`` see each other die.
-    ``doubled`` are writers whose tasks run twice at the same time (tasks of Airflow; of those of executors
-    ``attempts`` is the share that runs twice). ``faults`` are the kinds that happen, ``aim`` is
-    where calls fail most, and where the roles meet.
+    ``doubled`` are writers whose tasks of Airflow run twice at the same time; of executors' tasks ``attempts`` is the
+    share that does. ``foreign`` are writers like Hudi, who try each write once. ``faults`` are the kinds that happen,
+    ``aim`` is where calls fail most, and where the roles meet.
     """
 
     table: Table
@@ -90,6 +94,7 @@ class Plan:
     faults: frozenset[Fault]
     aim: Place | None
     attempts: float = 0.0
+    foreign: Mapping[str, tuple[Write, ...]] = field(default_factory=dict)
 
     @property
     def conf(self) -> dict[str, str]:
@@ -97,7 +102,7 @@ class Plan:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        return (*self.writers, *self.services)
+        return (*self.writers, *self.services, *self.foreign)
 
     @property
     def writes(self) -> dict[str, Write]:
@@ -149,7 +154,24 @@ def plan_of(seed: int) -> Plan:
 
 def _with_more(plan: Plan, random: Random) -> Plan:
     """What some worlds have besides."""
-    return replace(plan, attempts=random.choice(_ATTEMPTS) if random.random() < _WITH_ATTEMPTS else 0.0)
+    plan = replace(plan, attempts=random.choice(_ATTEMPTS) if random.random() < _WITH_ATTEMPTS else 0.0)
+    return _beside_hudi(plan, random) if random.random() < _WITH_HUDI else plan
+
+
+def _beside_hudi(plan: Plan, random: Random) -> Plan:
+    """A writer of Hudi's, once or a few times. It draws instants by its clock alone, and needs clocks that agree."""
+    writes = []
+    for number in range(random.choice((1, 2, 3))):
+        known = random.sample(SHARED, random.choice((1, 2, 4)))
+        fresh = (1000 + number,) if random.random() < 0.5 else ()
+        writes.append(Write(key=f"h{number}", kind="upsert", ids=(*sorted(known), *fresh), fresh=fresh))
+    return replace(
+        plan,
+        foreign={HUDI: tuple(writes)},
+        hosts={**plan.hosts, HUDI: "another"},
+        skews_ms={role: random.randint(-20, 20) for role in plan.roles} | {HUDI: 0},
+        faults=plan.faults - {Fault.JUMP},
+    )
 
 
 def _around_files(plan: Plan, random: Random) -> Plan:

@@ -93,6 +93,7 @@ def _of_others(plan: Plan, roles: Collection[str]) -> Plan:
         plan,
         writers={name: one for name, one in plan.writers.items() if name not in roles},
         services={name: one for name, one in plan.services.items() if name not in roles},
+        foreign={name: one for name, one in plan.foreign.items() if name not in roles},
         doubled=frozenset(name for name in plan.doubled if second_try_of(name) not in roles),
     )
 

@@ -42,7 +42,10 @@ class Process:
     suspended_at: float = 0.0
     suspended_until: float = 0.0
     fate: Fate | None = None
+    wakes_by: float = float("inf")
+    """A suspension is over then."""
     is_executor: bool = False
+    is_foreign: bool = False
 
     @property
     def was_silent(self) -> bool:

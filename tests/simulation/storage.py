@@ -330,6 +330,7 @@ class SimulatedStorage:
     def _suspend(self, process: Process, call: str, path: str, *, is_change: bool) -> None:
         is_change = not process.is_executor and (is_change or self.scheduler.is_before_change(process))
         ms = self.weather.suspension_ms(self.scheduler.random, is_change=is_change)
+        ms = min(ms, max(process.wakes_by - self._now, 0.0))
         self._log(call, path, f"{Fault.SUSPEND.value} for {ms / 1000:g} s")
         self.scheduler.suspend(process, ms)
 

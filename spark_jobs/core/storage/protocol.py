@@ -110,7 +110,9 @@ class Storage(Protocol):
         ...
 
     def list(self, path: str) -> list[FileStatus]:
-        """The entries of one directory sorted by name; an empty list where there is no such directory."""
+        """The entries of one directory sorted by name; an empty list where there is no such directory. No listing lags:
+        a file is in one that begins when it was made, and in none that begins when it was deleted.
+        """
         ...
 
     def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
-from spark_jobs.core.format.order import BEFORE_ALL, latest, oldest_first
+from spark_jobs.core.format.order import latest, oldest_first
 from spark_jobs.core.timeline.active import ActiveTimeline
 
 FileGroupKey = tuple[str, str]
@@ -27,27 +27,25 @@ def as_it_is(group: FileGroupKey) -> FileGroupKey:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a writer saw when it began: the newest completed write (exclusive bound of what it must look at), what was
-    pending, and the completed rollbacks.
+    """What a writer saw when it began: the completed writes, those that were pending, and the completed rollbacks. A
+    write that it did not see completed may be older than all that it saw: Hudi draws an instant without the lock.
     """
 
-    last_completed: str
+    completed: frozenset[str]
     pending: frozenset[str]
     rollbacks: frozenset[str] = frozenset()
 
     @staticmethod
     def of(timeline: ActiveTimeline) -> Baseline:
-        last = timeline.last_completed()
         return Baseline(
-            last.timestamp if last else "",
+            frozenset(one.timestamp for one in timeline.completed_commits()),
             frozenset(one.timestamp for one in timeline.pending_writes()),
             frozenset(one.timestamp for one in timeline.completed(Action.ROLLBACK)),
         )
 
     def since(self, plan: Instant, timeline: ActiveTimeline) -> Baseline:
         """What counts for the execution of a clustering plan: all that completed after it was made."""
-        before = timeline.commits_before(plan.timestamp)
-        return replace(self, last_completed=before[-1].timestamp if before else BEFORE_ALL)
+        return replace(self, completed=frozenset(one.timestamp for one in timeline.commits_before(plan.timestamp)))
 
 
 def archived_of(timeline: ActiveTimeline, pending: Iterable[str]) -> tuple[Instant, ...]:
@@ -116,9 +114,7 @@ def candidates(
         if other.timestamp == own.timestamp:
             return False
         if other.is_completed:
-            return other.action in COMMITS and (
-                other.follows(baseline.last_completed) or other.timestamp in baseline.pending
-            )
+            return other.action in COMMITS and other.timestamp not in baseline.completed
         if other.action in (Action.COMMIT, Action.DELTA_COMMIT):
             return yields_to_writes and other.state is State.INFLIGHT
         return (yields_to_clusterings and other.action is Action.REPLACE_COMMIT) or (

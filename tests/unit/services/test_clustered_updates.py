@@ -103,7 +103,7 @@ def test_who_yields(root: Folder) -> None:
     for name in ("1.deltacommit", "2.replacecommit.requested", "4.compaction.requested"):
         (root / name).touch()
     timeline = ActiveTimeline.load(root.storage, str(root), str(root / "archived"), format=VERSION_6)
-    own, baseline = Instant("3", Action.DELTA_COMMIT, State.INFLIGHT), Baseline("1", frozenset())
+    own, baseline = Instant("3", Action.DELTA_COMMIT, State.INFLIGHT), Baseline(frozenset({"1"}), frozenset())
     assert [one.timestamp for one in candidates(timeline, own, baseline)] == ["2", "4"]
     assert [one.timestamp for one in candidates(timeline, own, baseline, yields_to_clusterings=False)] == ["4"]
     for properties, expected in ((AT_ONCE, True), (ALLOW, False)):

@@ -31,8 +31,8 @@ assert OWN is not None
 
 def test_what_a_writer_saw_when_it_began() -> None:
     begun = timeline("1.commit", "2.deltacommit.inflight", "3.deltacommit", "4.clean", "4.compaction.requested")
-    assert Baseline.of(begun) == Baseline("3", frozenset({"2", "4"}))
-    assert Baseline.of(timeline()) == Baseline("", frozenset())
+    assert Baseline.of(begun) == Baseline(frozenset({"1", "3"}), frozenset({"2", "4"}))
+    assert Baseline.of(timeline()) == Baseline(frozenset(), frozenset())
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,7 @@ def test_what_a_writer_saw_when_it_began() -> None:
         ("1.commit", False),  # completed before the writer began
         ("3.deltacommit", False),
         ("2.deltacommit", True),  # was pending then, is completed now
+        ("0.deltacommit", True),  # Hudi drew its time before 1 and 3 were completed, and requested it later
         ("2.deltacommit.inflight", False),  # still pending: the later of the two finds the conflict
         ("6.deltacommit", True),
         ("6.deltacommit.inflight", False),
@@ -59,7 +60,7 @@ def test_what_a_writer_saw_when_it_began() -> None:
 def test_candidates(other: str, counts: bool) -> None:
     assert OWN is not None
     now = timeline(other, "5.deltacommit.inflight")
-    found = candidates(now, OWN, Baseline("3", frozenset({"2", "4"})))
+    found = candidates(now, OWN, Baseline(frozenset({"1", "3"}), frozenset({"2", "4"})))
     assert [file_name_of(one) for one in found] == ([other] if counts else [])
 
 
@@ -67,8 +68,8 @@ def test_a_clustering_that_yields_looks_at_writes_under_way() -> None:
     own = parse_instant("4.replacecommit.inflight")
     assert own is not None
     now = timeline("3.deltacommit.inflight", "5.deltacommit.inflight", "6.deltacommit.requested", "7.clean.inflight")
-    assert candidates(now, own, Baseline("2", frozenset())) == ()
-    found = candidates(now, own, Baseline("2", frozenset()), yields_to_writes=True)
+    assert candidates(now, own, Baseline(frozenset({"2"}), frozenset())) == ()
+    found = candidates(now, own, Baseline(frozenset({"2"}), frozenset()), yields_to_writes=True)
     assert [one.timestamp for one in found] == ["3", "5"]
 
 
