@@ -36,6 +36,7 @@ class Attempts:
     """Draws the tasks that run twice. Attempts are processes of their own: they outlive the driver that began them.
 
     :param rate: how likely it is that a task runs twice.
+    :param note: says something for the running process.
     :param without: steps at which none does although it was drawn.
     """
 
@@ -43,6 +44,7 @@ class Attempts:
     rate: float
     scheduler: Scheduler
     processes: SimulatedProcesses
+    note: Callable[[str], None]
     without: Collection[int] = ()
     is_over: bool = False
     steps: list[int] = field(default_factory=list)
@@ -67,7 +69,7 @@ class Attempts:
         assert driver is not None
         process = self.processes.new(f"{driver.role} {name}", f"executor of {driver.host}", 0)
         process.fate, process.is_executor = fate, True
-        attempt = Attempt(process)
+        attempt = Attempt(process, self.note)
         attempt.task = Task(process.role, process, partial(attempt.run, work), self.scheduler.now_ms + pause_ms)
         self.scheduler.add(attempt.task)
         return attempt
@@ -81,17 +83,21 @@ class Attempts:
 class Attempt:
     """``outcomes`` has one of a task that was done."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, note: Callable[[str], None]) -> None:
         self.process = process
+        self._note = note
         self.task: Task | None = None
         self.outcomes: list[Any] = []
         self.error: Exception | None = None
 
     def run(self, work: Callable[[], Any]) -> None:
+        self._note("begins its attempt")
         try:
             self.outcomes.append(work())
+            self._note("has done its attempt")
         except Exception as error:
             self.error = error
+            self._note(f"could not: {type(error).__name__}: {error}")
 
     @property
     def is_over(self) -> bool:

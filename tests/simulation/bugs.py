@@ -159,6 +159,7 @@ BUGS = (
                 )
             }
         },
+        hidden_by="the second attempt finds the marker of the first, and ends",
     ),
     Bug(
         what="an instant is as late as its writer's clock says",

@@ -110,6 +110,7 @@ def _world(plan: Plan, seed: int | str, objects: Objects, weather: Weather, with
         rate=plan.attempts,
         scheduler=scheduler,
         processes=processes,
+        note=storage.note,
         without=without.faults,
     )
     return World(

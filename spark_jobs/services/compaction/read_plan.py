@@ -15,7 +15,7 @@ from spark_jobs.services.source_files import source_files
 def read_plan(table: HudiTable, instant: Instant) -> CompactionPlan:
     """A plan of a compaction or log compaction, with the sizes that its files have now."""
     requested = RequestedCompaction.read(table.timeline, instant, table.clock)
-    partitions = {one.partition for one in requested.slices}
+    partitions = sorted({one.partition for one in requested.slices})
     prefix = len(table.base_path) + 1
     sizes = {
         status.path[prefix:]: status.size
