@@ -148,7 +148,11 @@ BUGS = (
     ),
     Bug(
         what="a task on a store of objects does not ask when it closes its file",
-        changes={"core/handles/context.py": {"        if late:\n": "        if False:\n"}},
+        changes={
+            "core/handles/context.py": {
+                "        if self.storage.capabilities.put_when_closed:\n": "        if False:\n",
+            }
+        },
     ),
     Bug(
         what="attempts of a task have one write token",

@@ -93,16 +93,9 @@ class WriteContext:
         if not self.storage.capabilities.put_when_closed:
             self.require_marker(partition, file_name, kind)
 
-    @contextmanager
-    def closing(self, partition: str, file_name: str, kind: MarkerType) -> Iterator[None]:
-        """Around the close of a data file: :meth:`require_marker` where it is there from then on. A task that slept
-        until its marker was gone makes none: it may not live to take it away.
-        """
-        late = self.storage.capabilities.put_when_closed
-        if late and not self._has_marker(partition, file_name, kind):
-            raise self._ended(join(partition, file_name))
-        yield
-        if late:
+    def closed(self, partition: str, file_name: str, kind: MarkerType) -> None:
+        """:meth:`require_marker` where a data file is there once it is closed."""
+        if self.storage.capabilities.put_when_closed:
             self.require_marker(partition, file_name, kind)
 
     def require_marker(self, partition: str, file_name: str, kind: MarkerType) -> None:
@@ -113,7 +106,8 @@ class WriteContext:
         """
         if self.marker_service is not None:
             return
-        if self._is_completed or not self._has_marker(partition, file_name, kind):
+        marker = marker_path(self.base_path, self.instant, Marker(partition, file_name, kind))
+        if self._is_completed or self.storage.stat(marker) is None:
             raise self._ended(join(partition, file_name))
 
     def give_up_log(self, partition: str, file_name: str) -> None:
@@ -126,11 +120,6 @@ class WriteContext:
         elif self.marker_service is None:
             with suppress(AlreadyExistsError):
                 create_marker(self.storage, self.base_path, self.instant, partition, file_name, MarkerType.APPEND)
-
-    def _has_marker(self, partition: str, file_name: str, kind: MarkerType) -> bool:
-        """True where markers are not direct."""
-        marker = marker_path(self.base_path, self.instant, Marker(partition, file_name, kind))
-        return self.marker_service is not None or self.storage.stat(marker) is not None
 
     @property
     def _is_completed(self) -> bool:

@@ -102,8 +102,8 @@ class CreateHandle:
 
     def _finish(self) -> None:
         assert self._writer is not None
-        with self._context.closing(self._partition, str(self._name), MarkerType.CREATE):
-            size = self._writer.close()
+        size = self._writer.close()
+        self._context.closed(self._partition, str(self._name), MarkerType.CREATE)
         self._context.sync(self._partition, str(self._name), MarkerType.CREATE)
         self._stats.append(
             WriteStat(

@@ -90,8 +90,8 @@ def _rewrite(
         for batch in new_rows():
             inserted += batch.num_rows
             writer.write(_named(without_keys(batch, spec), str(name)), batch.column(RECORD_KEY))
-        with context.closing(base.partition, str(name), MarkerType.MERGE):
-            size = writer.close()
+        size = writer.close()
+        context.closed(base.partition, str(name), MarkerType.MERGE)
         context.sync(base.partition, str(name), MarkerType.MERGE)
     except BaseException:
         writer.abort()
