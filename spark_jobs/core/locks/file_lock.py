@@ -21,7 +21,7 @@ from spark_jobs.core.errors import (
 from spark_jobs.core.locks.fenced_storage import FencedStorage
 from spark_jobs.core.locks.owner import parse_owner, this_process
 from spark_jobs.core.locks.renewal import Renewal
-from spark_jobs.core.locks.waiting import wait_for_lock
+from spark_jobs.core.locks.waiting import UNKNOWN, wait_for_lock
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.storage.times import age_ms
 
@@ -152,24 +152,25 @@ class FileLock:
             if status is not None and self.is_held():
                 self._storage.delete_if(self._settings.path, status.etag)
 
-    def _try(self, token: str, is_last: bool) -> bool:
+    def _try(self, token: str, is_last: bool) -> str | None:
+        """None where it is this lock's now, else the version of the file that is another's."""
         path, content = self._settings.path, self._content(token)
         status = self._storage.stat(path)
         if status is not None and not self._is_abandoned(status):
-            return False
+            return status.etag
         try:
             with self._storage.while_alone(path, str(this_process()), wait_ms=0):
                 if status is None:
                     self._storage.create(path, content)
                 else:
                     self._storage.replace_if(path, content, status.etag)
-            return True
+            return None
         except (AlreadyExistsError, EtagMismatchError):
-            return False  # another was faster
+            return UNKNOWN  # another was faster
         except LockNotAcquiredError:
             if is_last:
                 raise  # it says who is in the middle of a change
-            return False
+            return UNKNOWN if status is None else status.etag
 
     def _content(self, token: str) -> bytes:
         now = self._clock.now().astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]

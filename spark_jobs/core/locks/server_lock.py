@@ -17,7 +17,7 @@ from spark_jobs.core.errors import ConfigError, LockNotAcquiredError, WriteConfl
 from spark_jobs.core.locks.conditions import refuse_careless
 from spark_jobs.core.locks.fenced_storage import FencedStorage
 from spark_jobs.core.locks.renewal import Renewal
-from spark_jobs.core.locks.waiting import wait_for_lock
+from spark_jobs.core.locks.waiting import UNKNOWN, wait_for_lock
 from spark_jobs.core.storage import Storage
 
 _LOOK_MS = 1000
@@ -215,10 +215,10 @@ class ServerLock:
         connection = self._settings.connect(self._clock)
         handle = ""
 
-        def tried(is_last: bool) -> bool:
+        def tried(is_last: bool) -> str | None:
             nonlocal handle
             handle = connection.attempt(token)
-            return bool(handle)
+            return None if handle else UNKNOWN
 
         try:
             wait_for_lock(self._clock, self._settings.wait_ms, tried, lambda: self._refusal(connection))

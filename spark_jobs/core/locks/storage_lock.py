@@ -27,7 +27,7 @@ from spark_jobs.core.locks.conditions import refuse_careless
 from spark_jobs.core.locks.fenced_storage import FencedStorage
 from spark_jobs.core.locks.owner import parse_owner, this_process
 from spark_jobs.core.locks.renewal import Renewal
-from spark_jobs.core.locks.waiting import wait_for_lock
+from spark_jobs.core.locks.waiting import UNKNOWN, wait_for_lock
 from spark_jobs.core.storage import Storage
 
 T = TypeVar("T")
@@ -245,15 +245,16 @@ class StorageLock:
         self._write(token, found[1], expired=expired)
         return True
 
-    def _try(self, token: str) -> bool:
+    def _try(self, token: str) -> str | None:
+        """None where it is this lock's now, else its owner, as far as that is known."""
         found = _read(self._storage, self._settings.path)
         if found is not None and found[0].holds(_now_ms(self._clock)):
-            return False
+            return found[0].owner
         try:
             self._write(token, None if found is None else found[1], expired=False)
         except (AlreadyExistsError, EtagMismatchError):
-            return False  # another was faster
-        return True
+            return UNKNOWN  # another was faster
+        return None
 
     def _write(self, token: str, etag: str | None, *, expired: bool) -> None:
         valid_ms = self._settings.valid_ms
