@@ -63,9 +63,12 @@ class Lake:
     def place(self, url: str) -> Place:
         """
         :param url: with a scheme, or a path of this machine.
-        :raises StorageError: no storage serves the scheme.
+        :raises StorageError: no storage serves the scheme, or it has no bucket.
         """
         scheme = _scheme(url)
+        before, colon, after = url.partition(":")
+        if colon and before.lower() in {*SCHEMES, HDFS_SCHEME} and not after.startswith("//"):
+            raise StorageError(f"{url} names no bucket or host", todo=f"give {before.lower()}://...", url=url)
         storage = self.storages.get(scheme or _LOCAL) or self._objects(scheme, url) or self._hdfs(scheme, url)
         if storage is None:
             served = ", ".join(f"{one}:" for one in sorted({*self.storages, *SCHEMES, HDFS_SCHEME}))
@@ -78,7 +81,8 @@ class Lake:
             path = os.path.abspath(url)
             return Place(url=path, storage=storage, path=path)
         if scheme == _LOCAL:
-            return Place(url=url, storage=storage, path=os.path.abspath(unquote(urlsplit(url).path)))
+            return Place(url=url, storage=storage, path=os.path.abspath(unquote(_after_authority(url))))
+        url = f"{scheme}{url[len(scheme) :]}"  # which is written in small letters from here on
         return Place(url=url.rstrip("/"), storage=storage, path=url.rstrip("/"))
 
     def _objects(self, scheme: str, url: str) -> Storage | None:
@@ -116,6 +120,12 @@ class Lake:
 
 LAKE = Lake()
 """Local paths, by the clock of this machine."""
+
+
+def _after_authority(url: str) -> str:
+    """The path of a ``file:`` URL, in which ``#`` and ``?`` are parts of names."""
+    rest = url.partition(":")[2]
+    return f"/{rest[2:].partition('/')[2]}" if rest.startswith("//") else rest
 
 
 def _scheme(url: str) -> str:

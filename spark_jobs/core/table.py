@@ -21,6 +21,7 @@ from spark_jobs.core.format.instant_time import query_instant
 from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.index.from_metadata import IndexesOfMetadata
 from spark_jobs.core.lake import LAKE, Lake
+from spark_jobs.core.locks.folder import lock_folder
 from spark_jobs.core.metadata_table.index_settings import refuse_record_index_of
 from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.metadata_table.writer import MetadataWriter, metadata_writer_of
@@ -392,8 +393,10 @@ class HudiTable(TableWrites):
 
         :raises ConfigError: they name a lock that is not taken here, or a function that can't be found.
         """
-        lock_folder = lock_keys.LOCK_PATH.of(properties)
-        storage = beside(self.storage, lock_folder) if lock_folder else self.storage
+        storage, named = self.storage, lock_keys.LOCK_PATH.of(properties)
+        if named:
+            named = lock_folder(named, self.base_path)
+            storage, properties = beside(storage, named), {**properties, lock_keys.LOCK_PATH.name: named}
         return TransactionSettings(
             lake=self.lake,
             url=self.url,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from urllib.parse import urlsplit
 
@@ -21,19 +22,32 @@ from spark_jobs.engine.spark import parquet_files, rows_of_each
 
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
+_OPTIONS = frozenset({QUERY_TYPE, AS_OF, metadata_keys.METADATA_ENABLED.name})
 
 
-def read(spark: SparkSession, path: str, *, lake: Lake = LAKE, **options: str) -> DataFrame:
+def read(
+    spark: SparkSession,
+    path: str,
+    *,
+    lake: Lake = LAKE,
+    storage_options: Mapping[str, str] | None = None,
+    **options: str,
+) -> DataFrame:
     """The rows of a table, the five meta columns first.
 
+    :param storage_options: by which a store is reached, as those of ``HudiTable.open``.
     :param options: Hudi's own read options: ``hoodie.datasource.query.type`` (snapshot, the default, or
         read_optimized), ``as.of.instant`` (an instant, inclusive), and ``hoodie.metadata.enable`` (true; false lists
         the storage).
-    :raises ConfigError: a query type that this function does not have.
+    :raises ConfigError: a query type, or an option, that this function does not have.
     """
+    unknown = next((name for name in options if name not in _OPTIONS), None)
+    if unknown is not None:
+        raise ConfigError(f"{unknown} is no option of a read", todo="give one of " + ", ".join(sorted(_OPTIONS)))
     query = options.get(QUERY_TYPE, "snapshot")
     if query not in ("snapshot", "read_optimized"):
         raise ConfigError(f"{QUERY_TYPE}={query} is not valid here", todo="give snapshot or read_optimized")
+    lake = lake.reached_by(storage_options)
     table = HudiTable.open(path, lake=lake, lists_storage=not metadata_keys.METADATA_ENABLED.of(options))
     scan = table.scan(query=query, as_of=options.get(AS_OF))
     schema = from_arrow_schema(scan.schema, prefer_timestamp_ntz=True)

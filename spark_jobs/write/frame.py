@@ -42,6 +42,7 @@ def write(data: DataFrame, path: str, *, lake: Lake = LAKE, **options: Any) -> J
         )
     conf = {**{name: _text(value) for name, value in keys.items()}, **dict(given.pop("hoodie_conf", ()))}
     asked = IngestOptions(base_path=path, hoodie_conf=tuple(conf.items()), **given)
+    lake = lake.reached_by(dict(asked.storage_options))
     return write_frame(data.sparkSession, data, asked, LoggedProgress("write", lake.clock), lake=lake)
 
 

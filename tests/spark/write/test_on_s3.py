@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+import pyhudi
+from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.lake import Lake
 from spark_jobs.query import read
 from spark_jobs.services.validation.run import validate
@@ -46,6 +48,17 @@ def test_a_table_through_its_life(
     frame = read(spark, str(path), lake=path.lake)
     assert sorted(frame.select("id", "v").collect()) == sorted((one["id"], one["v"]) for one in expected)
     assert [str(one) for one in validate(str(path), deep=True, lake=path.lake)] == []
+
+
+def test_frames_by_storage_options(spark: SparkSession, bucket: str) -> None:
+    path, options = f"s3://{bucket}/frames", S3_SERVER.options()
+    frame = spark.createDataFrame([(1, "a"), (2, "b")], "id long, v string")
+    done = pyhudi.write(frame, path, table_name="frames", record_key_fields=["id"], storage_options=options)
+    assert done.inserts == 2
+    found = pyhudi.read(spark, path, storage_options=options)
+    assert sorted(tuple(one) for one in found.select("id", "v").collect()) == [(1, "a"), (2, "b")]
+    with pytest.raises(ConfigError, match="storage_option is no option of a read: give one of"):
+        pyhudi.read(spark, path, storage_option="x")
 
 
 def test_spark_submit_is_told_as_hadoop_is(bucket: str, tmp_path: Path) -> None:
