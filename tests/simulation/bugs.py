@@ -107,7 +107,7 @@ BUGS = (
         what="a lock is removed whoever holds it",
         changes={
             "core/locks/file_lock.py": {
-                "                if self._token and self.is_held():\n                    self._remove()\n": (
+                "                if self._token:\n                    self._remove()\n": (
                     "                self._storage.delete(self._settings.path)\n"
                 )
             }
@@ -125,14 +125,13 @@ BUGS = (
                 "                self.storage, self.base_path, self.instant, partition, file_name, kind, "
                 "durable=False\n"
                 "            )  # until its file is forced\n": "            pass\n",
-                "        if self._is_completed or not self._has_marker(partition, file_name, kind):\n": (
+                "        if self._is_completed or self.storage.stat(marker) is None:\n": (
                     "        create_marker(\n"
                     "            self.storage, self.base_path, self.instant, partition, file_name, kind, "
                     "durable=False\n"
                     "        )\n"
                     "        if False:\n"
                 ),
-                "        if late and not self._has_marker(partition, file_name, kind):\n": "        if False:\n",
             }
         },
     ),
@@ -140,9 +139,7 @@ BUGS = (
         what="a task does not ask whether its marker is gone",
         changes={
             "core/handles/context.py": {
-                "        if self._is_completed or not self._has_marker(partition, file_name, kind):\n": (
-                    "        if False:\n"
-                ),
+                "        if self._is_completed or self.storage.stat(marker) is None:\n": ("        if False:\n"),
             }
         },
     ),

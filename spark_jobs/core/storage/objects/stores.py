@@ -45,9 +45,11 @@ a lock has to last after the look at it.
 _PAUSES: Final[BackoffConfig] = {
     "init_backoff": timedelta(milliseconds=100),
     "max_backoff": timedelta(seconds=15),
-    "base": 2,
+    "base": 6,
 }
-"""Between requests that the server didn't answer or wants later (429, 5xx); drawn at random."""
+"""Between requests that the server didn't answer or wants later (429, 5xx). Each is drawn between the first one and six
+times the last one, or they would hardly grow: ten last for some 40 s.
+"""
 READS: Final = _Patience(
     {"max_retries": 10, "backoff": _PAUSES, "retry_timeout": timedelta(seconds=READ_SECONDS)},
     {"timeout": timedelta(minutes=2), "connect_timeout": timedelta(seconds=10)},
