@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.locks.storage_lock import LOOKS
@@ -23,6 +24,7 @@ from tests.support.locks import outlast
 from tests.support.servers import Server
 
 pytestmark = [*(getattr(pytest.mark, kind) for kind in SERVERS), pytest.mark.timeout(1200)]
+SECONDS_OF_THROTTLING = 12 if NIGHTLY else 4
 PLACES = 12 if NIGHTLY else 2
 """Requests of a step after which the others are refused."""
 
@@ -64,6 +66,17 @@ def test_requests_that_fail_now_and_then(
     proxy.fault = lambda method, number: ""
     assert hits() > 1
     check(table, table_type, "clean")
+
+
+def test_a_store_that_wants_all_requests_later(proxy: Losing, bucket: Folder) -> None:
+    """For some seconds, in which a few tries that come one after the other would be over."""
+    table, last = bucket / "t", STEPS_OF[MOR][-1]
+    local.create(table, MOR)
+    for name in STEPS_OF[MOR]:
+        ends = SYSTEM_CLOCK.monotonic() + (SECONDS_OF_THROTTLING if name == "upsert" else 0)
+        proxy.fault = lambda method, number, ends=ends: "slow down" if SYSTEM_CLOCK.monotonic() < ends else ""
+        STEPS[name][0](table)
+    check(table, MOR, last)
 
 
 @pytest.mark.parametrize("table_type", [COW, MOR])
