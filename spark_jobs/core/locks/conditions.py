@@ -7,10 +7,10 @@ from typing import Final
 
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, UnsupportedTableError
 from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage.protocol import NO_VERSION
 
 CONDITIONS: Final = ".locks/conditions"
 """In the folder ``.hoodie``: where they are tried by writers whose lock is no file."""
-_NO_VERSION: Final = '"0"'
 _KEPT: Final[set[str]] = set()
 """Files at which this process saw that they are kept."""
 
@@ -31,7 +31,7 @@ def refuse_careless(storage: Storage, path: str) -> None:
         with suppress(AlreadyExistsError):
             storage.create(path, content)
             raise _careless(path)
-        storage.replace_if(path, content, _NO_VERSION)
+        storage.replace_if(path, content, NO_VERSION)
         raise _careless(path)
     _KEPT.add(path)
 

@@ -29,6 +29,8 @@ class FileStatus:
         return self.path.rsplit("/", 1)[-1]
 
 
+NO_VERSION = "0"
+"""No file has it as its etag: a replacement of that version has to be refused."""
 SMALL_FILE = 16 << 20
 """Bytes: more than any file has that is read as a whole."""
 

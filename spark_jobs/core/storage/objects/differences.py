@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import obstore
 from obstore import exceptions
 from obstore.store import AzureStore, GCSStore, ObjectStore
 
 from spark_jobs.core.storage.objects.failure import MISSING
+from spark_jobs.core.storage.protocol import NO_VERSION
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta, PutMode
+
+_NO_GENERATION: Final = str((1 << 63) - 1)
+"""Those of objects are microseconds since 1970."""
 
 
 def etag_of(meta: ObjectMeta) -> str:
@@ -28,6 +32,8 @@ def mode_over(store: ObjectStore, key: str, etag: str) -> PutMode | None:
     """
     if not isinstance(store, GCSStore):
         return {"e_tag": f'"{etag}"'}
+    if etag == NO_VERSION:
+        return {"version": _NO_GENERATION}
     try:
         meta = obstore.head(store, key)
     except MISSING:
