@@ -43,20 +43,20 @@ CHANGE_SECONDS: Final = 40
 a lock has to last after the look at it.
 """
 _PAUSES: Final[BackoffConfig] = {
-    "init_backoff": timedelta(milliseconds=50),
-    "max_backoff": timedelta(seconds=15),
-    "base": 4,
+    "init_backoff": timedelta(milliseconds=100),
+    "max_backoff": timedelta(seconds=3),
+    "base": 6,
 }
-"""Between requests that the server didn't answer or wants later (429, 5xx). Each is drawn between the first one and
-four times the last one, or they would hardly grow: twenty last for most of a minute.
+"""Between requests that the server didn't answer or wants later (429, 5xx). Each is drawn between the first one and six
+times the last one, or they would hardly grow: sixteen last for 25 to 45 s.
 """
 READS: Final = _Patience(
-    {"max_retries": 20, "backoff": _PAUSES, "retry_timeout": timedelta(seconds=READ_SECONDS)},
+    {"max_retries": 16, "backoff": _PAUSES, "retry_timeout": timedelta(seconds=READ_SECONDS)},
     {"timeout": timedelta(minutes=2), "connect_timeout": timedelta(seconds=10)},
 )
 """And uploads, of which nothing is there before their last request."""
 CHANGES: Final = _Patience(
-    {"max_retries": 20, "backoff": _PAUSES, "retry_timeout": timedelta(seconds=CHANGE_SECONDS)},
+    {"max_retries": 16, "backoff": _PAUSES, "retry_timeout": timedelta(seconds=CHANGE_SECONDS)},
     {"timeout": timedelta(seconds=20), "connect_timeout": timedelta(seconds=10)},
 )
 _MAKERS: Final[Mapping[str, Callable[[str, dict[str, str], dict[str, Any], RetryConfig], ObjectStore]]] = {
