@@ -14,6 +14,7 @@ from spark_jobs.core.storage import ConfinedStorage, LocalStorage, Storage
 from spark_jobs.core.storage.hdfs.names import SCHEME as HDFS_SCHEME
 from spark_jobs.core.storage.hdfs.names import is_of_hdfs, settings_of
 from spark_jobs.core.storage.objects.schemes import SCHEMES, refuse_unknown
+from spark_jobs.core.storage.url_parts import url_parts
 
 _LOCAL = "file"
 
@@ -81,7 +82,7 @@ class Lake:
             path = os.path.abspath(url)
             return Place(url=path, storage=storage, path=path)
         if scheme == _LOCAL:
-            return Place(url=url, storage=storage, path=os.path.abspath(unquote(_after_authority(url))))
+            return Place(url=url, storage=storage, path=os.path.abspath(unquote(url_parts(url)[2])))
         url = f"{scheme}{url[len(scheme) :]}"  # which is written in small letters from here on
         return Place(url=url.rstrip("/"), storage=storage, path=url.rstrip("/"))
 
@@ -120,12 +121,6 @@ class Lake:
 
 LAKE = Lake()
 """Local paths, by the clock of this machine."""
-
-
-def _after_authority(url: str) -> str:
-    """The path of a ``file:`` URL, in which ``#`` and ``?`` are parts of names."""
-    rest = url.partition(":")[2]
-    return f"/{rest[2:].partition('/')[2]}" if rest.startswith("//") else rest
 
 
 def _scheme(url: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spark_jobs.core.config.keys.lock import LOCK_PATH
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.storage.url_parts import url_parts
 
 
 def lock_folder(asked: str, base_path: str) -> str:
@@ -14,18 +15,14 @@ def lock_folder(asked: str, base_path: str) -> str:
     :param base_path: of the table, as its storage takes it.
     :raises ConfigError: it lies on another storage, or depends on the folder in which a process runs.
     """
-    scheme, _, rest = base_path.partition("://") if "://" in base_path else ("file", "", "")
-    authority = rest.partition("/")[0]
-    given, _, after = asked.partition(":") if ":" in asked.partition("/")[0] else ("", "", asked)
-    host, path = "", after
-    if after.startswith("//"):
-        host, _, path = after[2:].partition("/")
-        path = f"/{path}"
-    if given.lower() not in ("", scheme) or host not in ("", authority):
+    scheme, authority, _ = url_parts(base_path)
+    given, host, path = url_parts(asked)
+    if given.lower() not in ("", scheme or "file") or host not in ("", authority):
         raise _refused(asked, "lies on another storage than the table", "give a folder of the storage of the table")
     if not path.startswith("/"):
         raise _refused(asked, "is another folder for each process", "give an absolute path")
-    return f"{scheme}://{authority}{path}".rstrip("/") if rest else path.rstrip("/") or "/"
+    folder = path.rstrip("/")
+    return f"{scheme}://{authority}{folder}" if scheme else folder or "/"
 
 
 def _refused(asked: str, what: str, todo: str) -> ConfigError:
