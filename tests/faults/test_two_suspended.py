@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
@@ -22,6 +23,7 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import LockNotAcquiredError, WriteConflictError
+from spark_jobs.core.format.instant import COMMITS
 from spark_jobs.core.locks.storage_lock import LOOKS
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
@@ -40,7 +42,7 @@ from tests.support.jobs import job_context
 from tests.support.locks import outlast
 from tests.unit.core.metadata_table.agreement import disagreements
 
-pytestmark = [pytest.mark.faults, *(getattr(pytest.mark, kind) for kind in CHOSEN), pytest.mark.timeout(7200)]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
 WORLDS = 25 if NIGHTLY else 1
 """Of each test."""
 REFUSED = 5
@@ -173,9 +175,9 @@ def _act(name: str, path: Folder) -> None:
 
 
 @pytest.fixture(params=CHOSEN or ["local"])
-def root(request: pytest.FixtureRequest, tmp_path: object) -> Folder:
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
     """Where several processes see the same."""
-    return folder_of(request.param, tmp_path)  # type: ignore[arg-type]
+    return folder_of(request.param, tmp_path)
 
 
 @pytest.mark.parametrize("table_type", [COW, MOR])
@@ -288,6 +290,6 @@ def _keys_of(path: Folder) -> list[str]:
     }
     archived = table.archived_timeline()
     for one in archived.instants:
-        if one.is_completed and one.action.value in ("commit", "deltacommit", "replacecommit"):
+        if one.is_completed and one.action in COMMITS:
             found.setdefault(one.timestamp, archived.commit_metadata(one))
     return [key for _, one in sorted(found.items()) if (key := one.idempotency_key)]

@@ -176,6 +176,7 @@ class TaskScope:
 
     task: int
     write_token: str
+    _rows: int = field(default=0)
 
     @classmethod
     def of_attempt(cls, task: int, clock: Clock) -> TaskScope:
@@ -184,8 +185,6 @@ class TaskScope:
         second for its own.
         """
         return cls(task, f"{task}-0-{int(clock.new_uuid()[:7], 16)}")
-
-    _rows: int = field(default=0)
 
     def sequence_numbers(self, instant: str, count: int) -> pa.Array:
         """``<instant>_<task>_<n>``, unique over all files of the task."""

@@ -125,7 +125,7 @@ class MetadataTable:
             its delta commit or compaction left it.
         """
         try:
-            found = (view or self.view(partition)).latest_slices()
+            found = (self.view(partition) if view is None else view).latest_slices()
         except CorruptTableError as error:
             what = f"partition {self.path_of(partition)} of the metadata table: {error.what}"
             raise CorruptTableError(what, todo=REBUILD, path=self.folder) from error

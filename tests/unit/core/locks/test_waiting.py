@@ -5,36 +5,26 @@ from __future__ import annotations
 import heapq
 import random
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
 
-from spark_jobs.core.clock import SystemClock, drawn
+from spark_jobs.core.clock import drawn
 from spark_jobs.core.errors import LockNotAcquiredError
 from spark_jobs.core.locks.waiting import Patience, wait_for_lock
+from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
 
 
 @dataclass
-class Time(SystemClock):
-    """It passes by sleeping alone."""
+class Time(HandClock):
+    """Pauses are drawn by its ids."""
 
-    seconds: float = 0.0
-    ids: random.Random = field(default_factory=lambda: random.Random(1))
-
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(self.seconds, UTC)
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
+    drawing: random.Random = field(default_factory=lambda: random.Random(1))
 
     def new_uuid(self) -> str:
-        return str(UUID(int=self.ids.getrandbits(128)))
+        return str(UUID(int=self.drawing.getrandbits(128)))
 
 
 @pytest.mark.parametrize("wait_ms", [0, 1, 50, 1000, 60_000])
@@ -42,7 +32,7 @@ def test_the_last_try_is_at_the_end_of_the_wait(wait_ms: int) -> None:
     clock, tries = Time(), []
 
     def tried(is_last: bool) -> str:
-        tries.append((clock.seconds, is_last))
+        tries.append((clock.passed, is_last))
         return "another"
 
     with pytest.raises(LockNotAcquiredError):
